@@ -1,0 +1,71 @@
+"""Cuts the suite off from the machine it runs on, and sets how hard hypothesis tries.
+
+A test meets no network, an empty home and no setting of the developer's. Marks let them back in: `loopback`
+(sockets between addresses of this machine, for a server that the test starts) and `home` (the real home and
+the environment as it is).
+"""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from walls import OUTWARD, guarded, guarded_look_up
+
+SUITE_SETTINGS = {"QUADGEN_PARTS", "QUADGEN_PARTS_REQUIRED"}
+"""Read by the suite itself (parts.py), not by quadgen."""
+FOREIGN = ("QUADGEN_", "XDG_", "LLAMA_ARG_", "SYSTEMD_", "QUADLET_")
+COLOUR = {
+    "FORCE_COLOR",
+    "NO_COLOR",
+    "PY_COLORS",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "GITHUB_ACTIONS",
+    "TTY_COMPATIBLE",
+}
+"""Typer and rich change their text when they see one of these, and tests compare text."""
+
+settings.register_profile("default", max_examples=40, deadline=None)
+settings.register_profile(
+    "ci",
+    max_examples=200,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],  # a shared runner stalls; that says nothing of the strategy
+)
+settings.load_profile("ci" if os.environ.get("CI") == "true" else "default")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "loopback: may open sockets between addresses of this machine")
+    config.addinivalue_line("markers", "home: sees the real home directory and environment")
+
+
+@pytest.fixture(scope="session")
+def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One empty directory for the whole run; a test that writes below its home brings its own."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(autouse=True)
+def _away_from_home(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, empty_home: Path) -> None:
+    if request.node.get_closest_marker("home"):
+        return
+    for name in list(os.environ):
+        if name in COLOUR or (name.startswith(FOREIGN) and name not in SUITE_SETTINGS):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(empty_home))
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+@pytest.fixture(autouse=True)
+def _no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    loopback = request.node.get_closest_marker("loopback") is not None
+    for name in OUTWARD:
+        monkeypatch.setattr(socket.socket, name, guarded(getattr(socket.socket, name), loopback=loopback))
+    monkeypatch.setattr(socket, "getaddrinfo", guarded_look_up(socket.getaddrinfo, loopback=loopback))
