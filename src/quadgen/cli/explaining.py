@@ -1,0 +1,104 @@
+"""The words of `quadgen explain`."""
+
+import json
+from typing import Any
+
+from quadgen import disk
+from quadgen.evidence import cost, quoted
+from quadgen.pipeline import Compiled, find
+from quadgen.problems import Path, Problem, Rejected
+from quadgen.resolution import Argument, Resolution
+from quadgen.units import build
+
+
+def of_code(code: str) -> str:
+    """What docs/errors.md says of a code. Raises `Rejected` where there is no such code."""
+    text = disk.errors_text()
+    heading = f"## {code}"
+    lines = text.split("\n")
+    codes = [line.removeprefix("## ") for line in lines if line.startswith("## ")]
+    if code not in codes:
+        from quadgen.resolve.report import unknown  # noqa: PLC0415 - only a slip needs it
+
+        message, hint = unknown("code", code, codes)
+        raise Rejected([Problem(code="unexpected-value", message=message, hint=hint)])
+    start = lines.index(heading)
+    end = next((index for index in range(start + 1, len(lines)) if lines[index].startswith("## ")), len(lines))
+    return "\n".join(lines[start:end]).strip()
+
+
+def _path(path: Path) -> str:
+    return ".".join(str(part) for part in path)
+
+
+def source(compiled: Compiled, resolution: Resolution, argument: Argument) -> str:
+    """The layer of the fleet, or the rule, that put an argument there."""
+    if argument.why.startswith("rule"):
+        return argument.why
+    named = (compiled.fleet.data["hosts"][resolution.host.name] or {}).get("services") or {}
+    chain = compiled.fleet.chain(resolution.host.name, resolution.name if resolution.name in named else None)
+    keys = argument.why.split(".", 1)
+    if chain.said(*keys):
+        return _path(chain.origin(*keys))
+    return f"default of `{argument.why}`" if argument.why != "model" else f"models.{resolution.model.name}"
+
+
+def _record(compiled: Compiled, resolution: Resolution) -> dict[str, Any]:
+    decision = resolution.decision
+    return {
+        "name": resolution.name,
+        "unit": build(resolution).unit,
+        "file": build(resolution).file,
+        "engine": resolution.engine.name,
+        "build": resolution.engine.build,
+        "backend": resolution.backend,
+        "model": resolution.model.name,
+        "profile": decision.profile.name,
+        "argv": [str(word) for argument in resolution.arguments for word in argument.words],
+        "arguments": [
+            {"words": [str(word) for word in argument.words], "from": source(compiled, resolution, argument)}
+            for argument in resolution.arguments
+        ],
+        "env": {name: str(value) for name, value in build(resolution).environment},
+        "evidence": [row.id for row in decision.rows],
+        "notes": [*decision.notes, *(cost(row) for row in decision.costs), *resolution.notes],
+        "memory": None,
+    }
+
+
+def as_json(compiled: Compiled, host: str, service: str | None) -> str:
+    """The services of a host as JSON; `memory` is null where nothing is known of the model's size."""
+    records = [_record(compiled, resolution) for resolution in find(compiled, host, service)]
+    return json.dumps({"host": host, "services": records}, indent=2, ensure_ascii=False)
+
+
+def as_text(compiled: Compiled, host: str, service: str | None) -> str:
+    """The services of a host for people: one argument a line, with the layer or rule beside it."""
+    return "\n".join("\n".join(_lines(compiled, resolution)) + "\n" for resolution in find(compiled, host, service))
+
+
+def _lines(compiled: Compiled, resolution: Resolution) -> list[str]:
+    engine, decision = resolution.engine, resolution.decision
+    kind = f"{engine.kind} {engine.build or '(no build stated)'}"
+    program = resolution.image or resolution.binary
+    lines = [
+        f"{resolution.host.name}/{resolution.name}: {resolution.model.name} on {resolution.backend}, {kind}",
+        f"  {build(resolution).file}",
+        f"  runs {program}",
+        f"  profile {decision.profile.name}: {decision.setting.describe()}",
+        *(f"    {note}" for note in decision.notes),
+        *(f"    {quoted(row)}" for row in decision.rows),
+        *(f"    {cost(row)}" for row in decision.costs),
+        *(f"  note: {note}" for note in resolution.notes),
+        "  arguments",
+    ]
+    shown = [
+        (" ".join(map(str, argument.words)), source(compiled, resolution, argument))
+        for argument in resolution.arguments
+    ]
+    width = min(48, max((len(words) for words, _ in shown), default=0))
+    lines += [f"    {words:<{width}}  {where}" for words, where in shown]
+    environment = build(resolution).environment
+    if environment:
+        lines += ["  environment", *(f"    {name}={value}" for name, value in environment)]
+    return lines

@@ -1,0 +1,50 @@
+"""`quadgen render`: compile and write."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from quadgen.cli.exits import Exit, FleetFile, Format, FormatOption, HostOption
+
+
+def command(  # noqa: PLR0917 - Typer makes options of them
+    fleet: FleetFile = "fleet.yml",
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="DIR", help="Where the rendered tree is.")
+    ] = "rendered",
+    host: HostOption = None,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; exit 3 if the tree differs.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Print a unified diff of what changes.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Run the real Quadlet generator and systemd-analyze first.")
+    ] = False,
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Compile the fleet and write each host's units.
+
+    Nothing is written when anything is refused. Files that stay the same are not touched, files that no service
+    needs any more are removed, and nothing that quadgen did not write is changed.
+    """
+    from quadgen import disk  # noqa: PLC0415 - heavy
+    from quadgen.cli import console, work  # noqa: PLC0415 - heavy
+    from quadgen.diff import diff as difference  # noqa: PLC0415 - heavy
+
+    compiled = work.compiled(fleet, host)
+    found = list(compiled.problems)
+    if verify and not compiled.refused:
+        found += work.verified(compiled)
+    console.show(found, format)
+    if console.refuses(found):
+        console.say("nothing was written" if not check else "refused")
+        raise typer.Exit(Exit.REFUSED)
+    only = frozenset(host) if host else None
+    if check:
+        plan = disk.survey(output, compiled.trees, only=only, texts=diff)
+    else:
+        plan = disk.apply(output, compiled.trees, only=only, texts=diff, notify=console.say)
+    if diff:
+        sys.stdout.writelines(difference(plan))
+    console.changes(plan, output, len(compiled.trees), written=not check, verbose=check and not diff)
+    if check and not plan.empty:
+        raise typer.Exit(Exit.DIFFERS)

@@ -1,0 +1,27 @@
+"""`quadgen verify`: what the real programs say of a rendered tree."""
+
+from typing import Annotated
+
+import typer
+
+from quadgen.cli.exits import Exit, Format, FormatOption, HostOption
+
+
+def command(
+    directory: Annotated[
+        str, typer.Argument(metavar="DIR", help="A rendered tree, or one host's directory in it.")
+    ] = "rendered",
+    host: HostOption = None,
+    format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
+) -> None:
+    """Run the real Quadlet generator and systemd-analyze verify over a rendered tree.
+
+    The generator is /usr/libexec/podman/quadlet, /usr/lib/podman/quadlet, or what QUADGEN_QUADLET names.
+    """
+    from quadgen.cli import console, work  # noqa: PLC0415 - heavy
+
+    found, summary = work.verify(directory, frozenset(host) if host else None)
+    console.show(found, format)
+    if console.refuses(found):
+        raise typer.Exit(Exit.REFUSED)
+    console.say(summary)

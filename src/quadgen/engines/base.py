@@ -1,0 +1,114 @@
+"""What an engine must know, so that the rest of quadgen need not: its words, its devices and its images."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from quadgen.resolution import Argument, Decision, Devices, EngineEntry, Host, Model, Probe
+    from quadgen.resolve.report import Reporter
+    from quadgen.unitfile import Word
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackendDevices:
+    """How one backend names its devices, and how a container or process gets at them."""
+
+    prefix: str
+    """The engine's device names are this and a number: CUDA0."""
+    variable: str
+    """Hides the other cards from a process."""
+    joined: Callable[[Sequence[str]], str]
+    """The variable's value for some cards."""
+    order: tuple[tuple[str, str], ...] = ()
+    """Variables that make the numbering the one of the PCI bus."""
+    cdi: bool = False
+    """Whether a card is passed to a container by its CDI name."""
+    render_nodes: bool = False
+    """Whether a card's `id` may be a render node below /dev/dri."""
+    always: tuple[str, ...] = ()
+    """Nodes that every container of the backend needs."""
+    nodes: tuple[str, ...] = ()
+    """Nodes that stand for all cards."""
+    unit_nodes: tuple[str, ...] = ()
+    """What DeviceAllow= of a native unit must let through."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paths:
+    """Where the files of a service are, as the server sees them."""
+
+    models_dir: str
+    model: str
+    mmproj: str | None
+    chat_template_file: str | None
+    lora: tuple[str, ...]
+    draft_model: str | None
+    head: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """Everything decided so far that an engine turns into words."""
+
+    report: "Reporter"
+    host: "Host"
+    engine: "EngineEntry"
+    backend: str
+    model: "Model"
+    decision: "Decision"
+    devices: "Devices"
+    paths: Paths
+    listen: str
+    port: int
+    context: int
+    api_key_file: "Word | None"
+    exposed: bool
+    """Reachable beyond loopback without a key."""
+
+
+class Engine(Protocol):
+    """One kind of server. An engine is a module with one instance; nothing needs to inherit from this.
+
+    `arguments` reports what the engine cannot do through `ask.report` and returns what it can say; it never
+    returns a word that it knows the engine would refuse.
+    """
+
+    @property
+    def kind(self) -> str:
+        """As fleets write it."""
+
+    @property
+    def service(self) -> str:
+        """The name of a host's only service."""
+
+    @property
+    def port(self) -> int:
+        """Where it listens unless told otherwise."""
+
+    @property
+    def start_timeout(self) -> int:
+        """Seconds, where nothing is known of the model's size."""
+
+    @property
+    def drafters(self) -> tuple[str, ...]:
+        """The types that a profile may draft with."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it runs on a read-only root with a writable HOME."""
+
+    def devices(self, backend: str) -> BackendDevices | None:
+        """How `backend` names its devices; None where it computes on none."""
+
+    def image(self, engine: "EngineEntry", backend: str) -> str | None:
+        """The image that is published for an engine; None where there is none."""
+
+    def arguments(self, ask: Ask) -> "tuple[Argument, ...]":
+        """The server's words after its own name."""
+
+    def environment(self, ask: Ask) -> tuple[tuple[str, str], ...]:
+        """The variables that the server needs."""
+
+    def probe(self, ask: Ask) -> "Probe | None":
+        """Its readiness probe; None where `health: false`."""

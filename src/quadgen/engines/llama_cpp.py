@@ -1,0 +1,215 @@
+"""llama.cpp's llama-server: its arguments, devices, images and probe."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from quadgen.engines.base import Ask, BackendDevices
+from quadgen.engines.llama_flags import canonical, extra_arguments, flag_arguments, value_text
+from quadgen.resolution import Argument, EngineEntry, Probe
+from quadgen.unitfile import Word
+
+DEVICES: Final[Mapping[str, BackendDevices]] = {
+    # ggml/include/ggml-cuda.h: one source serves CUDA and ROCm, so the prefix tells which was compiled
+    "cuda": BackendDevices(
+        prefix="CUDA", variable="CUDA_VISIBLE_DEVICES", joined=",".join, order=(("CUDA_DEVICE_ORDER", "PCI_BUS_ID"),),
+        cdi=True, unit_nodes=("char-nvidia*",),
+    ),
+    "rocm": BackendDevices(
+        prefix="ROCm", variable="HIP_VISIBLE_DEVICES", joined=",".join, render_nodes=True, always=("/dev/kfd",),
+        nodes=("/dev/dri",), unit_nodes=("char-kfd", "char-drm"),
+    ),
+    "vulkan": BackendDevices(
+        prefix="Vulkan", variable="GGML_VK_VISIBLE_DEVICES", joined=",".join, render_nodes=True, nodes=("/dev/dri",),
+        unit_nodes=("char-drm", "char-nvidia*"),
+    ),
+    "sycl": BackendDevices(
+        prefix="SYCL", variable="ONEAPI_DEVICE_SELECTOR", joined=lambda names: "level_zero:" + ",".join(names),
+        render_nodes=True, nodes=("/dev/dri",), unit_nodes=("char-drm",),
+    ),
+}  # fmt: skip
+
+# .github/workflows/docker.yml of b11434; every tag also exists as <tag>-bNNNN, but not for every build
+_TAGS: Final = {
+    "cuda": "server-cuda",
+    "rocm": "server-rocm",
+    "vulkan": "server-vulkan",
+    "sycl": "server-intel",
+    "cpu": "server",
+}
+_REGISTRY: Final = "ghcr.io/ggml-org/llama.cpp"
+_QUANTISED: Final = frozenset({"q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"})
+
+OWNED: Final[Mapping[str, str]] = {
+    "--model": "model", "--hf-repo": "model", "--hf-file": "model", "--model-url": "model", "--docker-repo": "model",
+    "--alias": "alias", "--host": "bind", "--port": "port", "--ctx-size": "context", "--parallel": "slots",
+    "--cache-type-k": "cache_type", "--cache-type-v": "cache_type", "--device": "devices", "--mmproj": "mmproj",
+    "--mmproj-url": "mmproj", "--chat-template-file": "chat_template_file", "--lora": "lora",
+    "--api-key-file": "api_key", "--api-key": "api_key",
+}  # fmt: skip
+"""Options that a field of the fleet decides, by the option's own long name."""
+
+
+@dataclass(frozen=True, slots=True)
+class LlamaCpp:
+    """See `quadgen.engines.base.Engine`."""
+
+    kind: str = "llama.cpp"
+    service: str = "llama-server"
+    port: int = 8080
+    start_timeout: int = 900
+    drafters: tuple[str, ...] = (
+        "draft-simple", "draft-eagle3", "draft-mtp", "draft-dflash", "draft-dspark",
+        "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache",
+    )  # fmt: skip
+    read_only: bool = True
+
+    def devices(self, backend: str) -> BackendDevices | None:
+        """How `backend` names its devices; None on cpu."""
+        return DEVICES.get(backend)
+
+    def image(self, engine: EngineEntry, backend: str) -> str | None:
+        """The published image of a build; None where the backends are not those of one image."""
+        if engine.backends - {"cpu"} not in ({backend} - {"cpu"}, frozenset({backend})):
+            return None
+        tag = _TAGS[backend]
+        return f"{_REGISTRY}:{tag}-{engine.build}" if engine.build else f"{_REGISTRY}:{tag}"
+
+    def environment(self, ask: Ask) -> tuple[tuple[str, str], ...]:
+        """Where a fetched model is kept."""
+        return (("LLAMA_CACHE", ask.paths.models_dir),) if ask.model.file is None else ()
+
+    def probe(self, ask: Ask) -> Probe | None:
+        """GET /health answers 503 while the model loads and 200 afterwards, without a key."""
+        health = ask.report.get("health", {})
+        if health is False:
+            return None
+        flags: Mapping[str, Any] = ask.report.get("flags", {})
+        secure = "ssl-cert-file" in flags
+        prefix = str(flags.get("api-prefix") or "").rstrip("/")
+        return Probe(
+            url=f"{'https' if secure else 'http'}://{_reachable(ask.listen)}:{ask.port}{prefix}/health",
+            insecure=secure,
+            interval=health.get("interval", 30),
+            timeout=health.get("timeout", 10),
+            retries=health.get("retries", 3),
+            start_period=health.get("start_period"),
+        )
+
+    def arguments(self, ask: Ask) -> tuple[Argument, ...]:
+        """Every decision as a flag: variables are never used, since `LLAMA_ARG_SPEC_TYPE` adds to `--spec-type`."""
+        decided = [
+            *self._model(ask),
+            *self._server(ask),
+            *self._compute(ask),
+            *self._speculation(ask),
+            *self._files(ask),
+        ]
+        flags = flag_arguments(ask, {canonical(ask, argument.words[0]) for argument in decided}, OWNED)
+        replaced = {canonical(ask, argument.words[0]) for argument in flags}
+        kept = [one for one in decided if canonical(ask, one.words[0]) not in replaced] if replaced else decided
+        return (*kept, *flags, *extra_arguments(ask, [*kept, *flags], OWNED))
+
+    def _model(self, ask: Ask) -> list[Argument]:
+        model = ask.model
+        if model.hf is not None:
+            repo = model.hf.partition(":")[0]
+            parts = repo.split("/")
+            found = [Argument(("--hf-repo", model.hf if len(parts) == 2 else "/".join(parts[:2])), "model")]  # noqa: PLR2004 - org/repo
+            return found if len(parts) == 2 else [*found, Argument(("--hf-file", "/".join(parts[2:])), "model")]  # noqa: PLR2004 - org/repo
+        found = [Argument(("--model", ask.paths.model), "model")]
+        return found if model.url is None else [Argument(("--model-url", model.url), "model"), *found]
+
+    def _server(self, ask: Ask) -> list[Argument]:
+        report = ask.report
+        slots = report.get("slots", 1)
+        found = [
+            Argument(("--alias", report.get("alias", ask.model.name)), "alias"),
+            Argument(("--host", ask.listen), "bind"),
+            Argument(("--port", str(ask.port)), "port"),
+            Argument(("--ctx-size", str(ask.context * slots)), "context"),
+            Argument(("--parallel", str(slots)), "slots"),
+            Argument(("--metrics",), "rule: every server is observable"),
+        ]
+        if ask.api_key_file is not None:
+            found.append(Argument(("--api-key-file", ask.api_key_file), "api_key"))
+        elif ask.exposed:
+            found.append(Argument(("--no-slots",), "rule: an exposed server without a key hides its conversations"))
+        return found
+
+    def _compute(self, ask: Ask) -> list[Argument]:
+        found: list[Argument] = []
+        if ask.backend != "cpu":
+            rule = "rule: a lost card is an error, never a slow server"
+            found += [
+                Argument(("--n-gpu-layers", "all"), rule),
+                Argument(("--fit", "off"), rule),
+                Argument(("--device", ",".join(ask.devices.names)), "devices"),
+            ]
+        elif ask.engine.backends - {"cpu"}:
+            found.append(Argument(("--device", "none"), "backend"))
+        cache = ask.report.get("cache_type")
+        kinds = {"k": cache, "v": cache} if isinstance(cache, str) else (cache or {})
+        for side in ("k", "v"):
+            if side in kinds:
+                self._check_cache(ask, kinds[side])
+                found.append(Argument((f"--cache-type-{side}", kinds[side]), "cache_type"))
+        if kinds.get("v") in _QUANTISED:
+            wanted = (ask.report.get("flags") or {}).get("flash-attn")
+            if wanted in (False, "off", "auto"):
+                ask.report.add(
+                    "does-not-compose", "a quantised V cache needs flash attention, and `flash-attn` is not on",
+                    "flags", "flash-attn", hint="set `flash-attn: on`, or quantise only K: cache_type: {k: q8_0}",
+                )  # fmt: skip
+            elif wanted is None:
+                found.append(Argument(("--flash-attn", "on"), "rule: a quantised V cache needs it"))
+        return found
+
+    def _check_cache(self, ask: Ask, kind: str) -> None:
+        option = ask.engine.table.find("--cache-type-k")
+        if option is not None and option.values and kind not in option.values:
+            ask.report.add(
+                "bad-flag-value",
+                f"there is no cache type {kind}",
+                "cache_type",
+                hint=f"one of {', '.join(option.values)}",
+            )
+
+    def _speculation(self, ask: Ask) -> list[Argument]:
+        decision = ask.decision
+        if not decision.types:
+            return []
+        found = [Argument(("--spec-type", ",".join(decision.types)), "profile")]
+        if decision.draft_n_max is not None:
+            found.append(Argument(("--spec-draft-n-max", str(decision.draft_n_max)), "profile"))
+        drafter = ask.paths.draft_model or ask.paths.head
+        if drafter is not None:
+            found.append(Argument(("--spec-draft-model", drafter), "profile" if ask.paths.draft_model else "model"))
+        device = ask.report.get("draft_device")
+        if device is not None and any(kind.startswith("draft-") for kind in decision.types):
+            found.append(Argument(("--spec-draft-device", ",".join(device)), "draft_device"))
+        for name, value in decision.flags:
+            words: tuple[Word, ...] = (f"--{name}",) if value is True else (f"--{name}", value_text(value))
+            found.append(Argument(words, "profile"))
+        return found
+
+    def _files(self, ask: Ask) -> list[Argument]:
+        paths = ask.paths
+        found = [] if paths.mmproj is None else [Argument(("--mmproj", paths.mmproj), "mmproj")]
+        if paths.chat_template_file is not None:
+            found.append(Argument(("--chat-template-file", paths.chat_template_file), "chat_template_file"))
+        if paths.lora:
+            found.append(Argument(("--lora", ",".join(paths.lora)), "lora"))
+        return found
+
+
+def _reachable(listen: str) -> str:
+    """The address at which a server that listens on `listen` answers from beside it."""
+    if listen in ("0.0.0.0", "localhost"):  # noqa: S104 - compared, not bound
+        return "127.0.0.1"
+    if listen == "::":
+        return "[::1]"
+    return f"[{listen}]" if ":" in listen else listen
+
+
+LLAMA_CPP: Final = LlamaCpp()

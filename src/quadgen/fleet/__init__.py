@@ -1,0 +1,1 @@
+"""fleet.yml: its shape, its layers, and how it is read."""

@@ -1,0 +1,174 @@
+"""The chain, from the bytes of a fleet to the files of its hosts: read, resolve, build, render.
+
+Everything that it reads comes through `Files`, so that a render is a function of bytes alone.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from quadgen import carry
+from quadgen.document import Document, load
+from quadgen.engines import tables
+from quadgen.engines.flags import FlagTable, load_table
+from quadgen.evidence import Ledger, Row, read_ledger, shipped_rows
+from quadgen.fleet.load import Fleet
+from quadgen.fleet.load import load as load_fleet
+from quadgen.locating import located
+from quadgen.manifest import Manifests
+from quadgen.problems import Collector, Path, Problem, Rejected, Severity, Unavailable
+from quadgen.render import Renderer
+from quadgen.resolution import Resolution
+from quadgen.resolve import Resolved, resolve
+from quadgen.tree import HostTree
+from quadgen.unitfile import Unsafe
+from quadgen.units import build
+
+
+class Files(Protocol):
+    """What a render reads. Names are as the user wrote them, relative to the fleet file or absolute."""
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a file; raises `Unavailable`."""
+
+    def matching(self, pattern: str) -> list[str]:
+        """The names that match a glob pattern, sorted."""
+
+    def templates(self) -> Mapping[str, tuple[str, str]]:
+        """Template name to (text, where it came from): quadgen's own, and the fleet's in their place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """A fleet, compiled: what would be written, and everything that was said on the way."""
+
+    name: str
+    fleet: Fleet
+    resolved: Resolved
+    trees: tuple[HostTree, ...]
+    problems: tuple[Problem, ...]
+    """Located, the worst first."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether nothing may be written."""
+        return any(problem.severity is Severity.ERROR for problem in self.problems)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The documents of one run, so that problems find their places."""
+
+    files: Files
+    sink: Collector
+    documents: dict[str, Document]
+
+    def document(self, name: str, data: bytes) -> Document | None:
+        try:
+            document = load(name, data)
+        except Rejected as rejected:
+            self.sink.extend(rejected.problems)
+            return None
+        self.documents[name] = document
+        return document
+
+    def ledger(self, fleet: Fleet) -> Ledger:
+        rows: list[Row] = [*shipped_rows()]
+        for position, pattern in enumerate(fleet.data.get("measurements") or ()):
+            names = self.files.matching(pattern)
+            if not names and not any(sign in pattern for sign in "*?["):
+                message = f"there is no ledger {pattern}"
+                self.sink.add(Problem(code="missing-file", message=message, path=("measurements", position)))
+            for name in names:
+                document = self.document(name, self.files.read(name))
+                if document is not None:
+                    rows += read_ledger(name, document.data, shipped=False, collector=self.sink)
+        return Ledger.of(rows, collector=self.sink, line=self._line)
+
+    def _line(self, file: str, path: Path) -> int:
+        document = self.documents.get(file)
+        return document.locate(path).line if document is not None else 1
+
+    def learned(self, fleet: Fleet) -> dict[str, FlagTable]:
+        found: dict[str, FlagTable] = {}
+        for name, fields in (fleet.data.get("engines") or {}).items():
+            path = fields.get("flags")
+            if path is None or path in found:
+                continue
+            try:
+                found[path] = load_table(self.files.read(path).decode(errors="replace"), file=path)
+            except Unavailable as error:
+                self.sink.add(Problem(code="missing-file", message=str(error), path=("engines", name, "flags")))
+            except Rejected as rejected:
+                self.sink.extend(rejected.problems)
+        return found
+
+
+def _trees(resolved: Resolved, renderer: Renderer, fleet: Fleet, sink: Collector) -> tuple[HostTree, ...]:
+    manifests = Manifests()
+    trees = []
+    for host, services in resolved.hosts.items():
+        rendered = []
+        for resolution in services:
+            unit = build(resolution)
+            try:
+                rendered.append(manifests.unit(unit, renderer.render(unit), resolution))
+            except Unsafe as error:
+                sink.extend(carry.culprits(resolution, unit, fleet, error.reason))
+            except Rejected as rejected:
+                sink.extend(replace(problem, host=host, service=resolution.name) for problem in rejected.problems)
+        trees.append(manifests.tree(host, rendered))
+    return tuple(trees)
+
+
+def _elsewhere(problem: Problem, only: frozenset[str]) -> Problem:
+    """With --host, what is wrong with another host only warns."""
+    if problem.severity is Severity.ERROR and problem.host is not None and problem.host not in only:
+        return replace(problem, severity=Severity.WARNING)
+    return problem
+
+
+def compile_fleet(name: str, files: Files, *, only: frozenset[str] | None = None, about: str | None = None) -> Compiled:
+    """Compile the fleet file `name`. Raises `Rejected` where it cannot be read as YAML, `Unavailable` where not at all.
+
+    `only` names the hosts that matter: refusals elsewhere become warnings. Everything else that is wrong is in
+    `problems`, and then `trees` is not to be written. `about` names the host that is asked about: what is wrong
+    with others is left out.
+    """
+    sink = Collector()
+    reading = _Reading(files, sink, {})
+    document = reading.document(name, files.read(name))
+    if document is None:
+        raise Rejected(located(sink.problems, reading.documents, name, None))
+    fleet = load_fleet(document, sink)
+    ledger = reading.ledger(fleet)
+    learned = reading.learned(fleet)
+    for host in sorted(only or ()):
+        if host not in fleet.data["hosts"]:
+            sink.add(
+                Problem(
+                    code="unexpected-value", message=f"there is no host {host} in the fleet", path=("hosts",), at="key"
+                )
+            )
+    resolved = resolve(fleet, ledger, learned=learned, tables=tables.choose_for, sink=sink)
+    sources = files.templates()
+    renderer = Renderer(
+        {key: text for key, (text, _) in sources.items()}, {key: place for key, (_, place) in sources.items()}
+    )
+    trees = _trees(resolved, renderer, fleet, sink)
+    problems: Iterable[Problem] = sink.problems
+    if about is not None:
+        problems = [problem for problem in problems if problem.host in (None, about)]
+    if only is not None:
+        problems = [_elsewhere(problem, only) for problem in problems]
+        trees = tuple(tree for tree in trees if tree.host in only)
+    return Compiled(
+        name=name, fleet=fleet, resolved=resolved, trees=trees,
+        problems=tuple(located(problems, reading.documents, name, fleet)) if sink.problems else (),
+    )  # fmt: skip
+
+
+def find(compiled: Compiled, host: str, service: str | None) -> list[Resolution]:
+    """The decided services of a host, or the one named."""
+    every: Any = compiled.resolved.hosts.get(host, ())
+    return [each for each in every if service is None or each.name == service]

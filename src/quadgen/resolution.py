@@ -1,0 +1,226 @@
+"""What was decided for one service of one host, as values; the units are written from these and nothing else."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from quadgen.engines.flags import FlagTable
+from quadgen.evidence import Row, Setting
+from quadgen.speculation import ProfileSpec
+from quadgen.unitfile import Word
+
+Level = Literal["ignore", "warn", "refuse"]
+
+
+class Argument(NamedTuple):
+    """One option with its value, as consecutive words of the argument vector."""
+
+    words: tuple[Word, ...]
+    why: str
+    """The field of the fleet file that decided it, or the rule."""
+
+
+class Override(NamedTuple):
+    """One key that the fleet itself sets in a unit; None takes quadgen's own line out."""
+
+    section: str
+    key: str
+    values: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineEntry:
+    """One of the fleet's engines."""
+
+    name: str
+    kind: str
+    build: str | None
+    backends: frozenset[str]
+    image: str | None
+    binary: str | None
+    entrypoint: tuple[str, ...]
+    table: FlagTable
+    table_note: str | None
+    """A sentence where the flag table is not exactly this build's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A checkpoint. Exactly one of `file`, `hf` and `url` is set."""
+
+    name: str
+    id: str
+    file: str | None
+    hf: str | None
+    url: str | None
+    mtp: bool | str | None
+    """True: a head in the file; a file name: a head of its own; False: none; None: nobody says."""
+    mmproj: str | None
+    chat_template_file: str | None
+    size: int | None
+    """Bytes of the whole checkpoint."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """One GPU of a host. `vram` and `reserve` in bytes; `vram` None: unknown; -1: the host's own memory."""
+
+    position: int
+    name: str | None
+    id: str | None
+    vram: int | None
+    reserve: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """One machine, as far as all of its services share it."""
+
+    name: str
+    runtime: Literal["podman", "systemd"]
+    podman: str
+    rootless: str | None
+    home: str
+    user: str | None
+    selinux: str
+    cards: tuple[Card, ...] | None
+    """None: the fleet does not say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Devices:
+    """What a service sees of the host's GPUs; empty on cpu."""
+
+    cards: tuple[Card, ...] = ()
+    names: tuple[str, ...] = ()
+    """As the engine names them inside: CUDA0, Vulkan0, ..."""
+    passed: tuple[str, ...] = ()
+    """Device nodes and CDI names for AddDevice=."""
+    env: tuple[tuple[str, str], ...] = ()
+    """Variables that hide the other cards."""
+    measured_as: tuple[str, ...] = ()
+    """Card names as measurements write them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """A bind mount, or a named volume where `source` is no path."""
+
+    source: str
+    target: str
+    options: str
+
+    @property
+    def text(self) -> str:
+        """As Podman's --volume writes it."""
+        return f"{self.source}:{self.target}:{self.options}" if self.options else f"{self.source}:{self.target}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The speculation of a service: what was asked, what it came to, and the rows that allow it."""
+
+    profile: ProfileSpec
+    setting: Setting
+    against: Setting | None
+    types: tuple[str, ...]
+    """In the profile's own order, for --spec-type."""
+    draft_n_max: int | None
+    flags: tuple[tuple[str, Any], ...]
+    draft_model: Model | None
+    head_file: str | None
+    """The MTP head's own file."""
+    rows: tuple[Row, ...]
+    """The measurements that allow it."""
+    costs: tuple[Row, ...]
+    """What it loses on other workloads."""
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restart:
+    """systemd's restart and start-limit settings, in seconds."""
+
+    policy: str
+    delay: int
+    tries: int
+    within: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """Readiness: an HTTP GET that answers 200 once the model is loaded. Times in seconds."""
+
+    url: str
+    insecure: bool
+    interval: int
+    timeout: int
+    retries: int
+    start_period: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret:
+    """A secret of the host: an environment variable (`variable`) or a file (`path`) of the service."""
+
+    name: str
+    variable: str | None = None
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds; None is the system's own. Sizes in bytes; -1 in `memlock` is unlimited."""
+
+    memory: int | None = None
+    cpus: float | None = None
+    pids: int | None = None
+    shm: int | None = None
+    memlock: int | None = None
+    nofile: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """One service, decided."""
+
+    host: Host
+    name: str
+    engine: EngineEntry
+    backend: str
+    model: Model
+    decision: Decision
+    arguments: tuple[Argument, ...]
+    environment: tuple[tuple[str, str], ...]
+    devices: Devices
+    image: str
+    binary: str
+    entrypoint: tuple[str, ...]
+    mounts: tuple[Mount, ...]
+    files: tuple[str, ...]
+    """Host paths that must exist before the service starts."""
+    writable: tuple[str, ...]
+    ports: tuple[str, ...]
+    """As Podman's --publish writes them."""
+    networks: tuple[str, ...]
+    port: int
+    binds: str | None
+    """The host address whose port it takes; None where it takes none."""
+    secrets: tuple[Secret, ...]
+    api_key: str | None
+    """The name of the secret that holds it."""
+    exposed: bool
+    fetches: bool
+    """Whether the server itself fetches its model from the network."""
+    probe: Probe | None
+    restart: Restart
+    start_timeout: int
+    stop_timeout: int
+    limits: Limits
+    pull: str
+    auto_update: str | None
+    autostart: bool
+    after: tuple[str, ...]
+    conflicts: tuple[str, ...]
+    labels: tuple[tuple[str, str], ...]
+    overrides: tuple[Override, ...]
+    notes: tuple[str, ...]

@@ -1,0 +1,163 @@
+"""Fleet x ledger x facts -> one resolution for each service, or every reason why not."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from quadgen import quadlet_keys
+from quadgen.engines.flags import FlagTable
+from quadgen.engines.registry import ENGINES
+from quadgen.evidence import Ledger
+from quadgen.evidence import Policy as EvidencePolicy
+from quadgen.fleet.load import Fleet
+from quadgen.problems import Collector, Problem
+from quadgen.resolution import Host, Resolution
+from quadgen.resolve import cards, catalog, clashes
+from quadgen.resolve.catalog import Catalog, Tables
+from quadgen.resolve.gate import Gate
+from quadgen.resolve.report import Reporter, unknown
+from quadgen.resolve.service import resolve as resolve_service
+
+__all__ = ["Catalog", "Resolved", "evidence_policy", "resolve"]
+
+_OLDEST_QUADLET = "4.4"
+"""The first Podman with a Quadlet generator; Debian 12's 4.3.1 has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """Everything decided: the services of each host, in the order of the fleet file."""
+
+    hosts: Mapping[str, tuple[Resolution, ...]]
+    catalog: Catalog
+    gate: Gate
+
+
+def evidence_policy(fleet: Fleet) -> EvidencePolicy:
+    """The fleet's policy as evidence is judged by it."""
+    said = fleet.data.get("policy") or {}
+    return EvidencePolicy(
+        evidence=said.get("evidence", "model"),
+        min_gain=float(said.get("min_gain", 1.0)),
+        build=said.get("build", "warn"),
+        device=said.get("device", "warn"),
+    )
+
+
+def _host(ask: Reporter) -> Host | None:
+    get = ask.get
+    runtime = get("runtime", "podman")
+    podman = get("podman", "5.4.2")
+    rootless, user = get("rootless"), get("user")
+    good = True
+    if runtime == "podman":
+        newer = quadlet_keys.at_least(podman, _OLDEST_QUADLET)
+        if newer is None:
+            ask.add(
+                "unexpected-value", f"{podman!r} is no Podman version", "podman", hint='write it in quotes: "5.4.2"'
+            )
+            good = False
+        elif not newer:
+            ask.add(
+                "unsupported-key",
+                f"Podman {podman} has no Quadlet, which came with {_OLDEST_QUADLET}",
+                "podman",
+                hint="use runtime: systemd",
+            )
+            good = False
+    if user is not None and (runtime == "podman" or rootless is not None):
+        ask.add(
+            "unexpected-value",
+            "`user` is for native system units",
+            "user",
+            hint="use `rootless:` for a user's own units",
+        )
+        good = False
+    if rootless == "root":
+        ask.add("unexpected-value", "`rootless: root` is rootful", "rootless", hint="leave `rootless` out")
+        good = False
+    if not good:
+        return None
+    home = get("home") or (f"/home/{rootless}" if rootless else "/root")
+    if home.startswith("~"):
+        ask.add("unexpected-value", "`home` takes an absolute path", "home")
+        return None
+    return Host(
+        name=ask.host, runtime=runtime, podman=podman, rootless=rootless, home=home.rstrip("/"), user=user,
+        selinux=get("selinux", "disable"), cards=cards.cards(get("gpus"), get("gpu_reserve")),
+    )  # fmt: skip
+
+
+def _services(fleet: Fleet, name: str, sink: Collector) -> tuple[str | None, ...]:
+    """The names of a host's services; one None for the host that is its own service."""
+    fields = fleet.data["hosts"].get(name) or {}
+    named = fields.get("services")
+    if named:
+        return tuple(named)
+    if fleet.chain(name, None).fields.get("model") is not None:
+        return (None,)
+    path = ("hosts", name)
+    if not fleet.is_broken((*path, "services")) and not fleet.is_broken((*path, "model")):
+        message = f"the host {name} has neither `model` nor `services`"
+        sink.add(
+            Problem(
+                code="missing-key",
+                message=message,
+                path=path,
+                at="key",
+                host=name,
+                hint="add `model:`, or `services:` with one or more",
+            )
+        )
+    return ()
+
+
+def _groups(fleet: Fleet, name: str, sink: Collector) -> None:
+    known = fleet.data.get("groups") or {}
+    for position, group in enumerate((fleet.data["hosts"].get(name) or {}).get("groups") or ()):
+        if group not in known and not fleet.is_broken(("groups", group)):
+            message, hint = unknown("group", group, known)
+            sink.add(
+                Problem(
+                    code="unexpected-value",
+                    message=message,
+                    path=("hosts", name, "groups", position),
+                    host=name,
+                    hint=hint,
+                )
+            )
+
+
+def resolve(
+    fleet: Fleet,
+    ledger: Ledger,
+    *,
+    learned: Mapping[str, FlagTable],
+    tables: Tables,
+    sink: Collector,
+    only: Iterable[str] | None = None,
+) -> Resolved:
+    """Decide every service of every host (or of the hosts in `only`); problems go to `sink`."""
+    entries = catalog.build(fleet, learned, tables, sink)
+    gate = Gate(ledger=ledger, policy=evidence_policy(fleet), catalog=entries, fleet_name=fleet.name)
+    chosen = list(fleet.data["hosts"]) if only is None else [name for name in fleet.data["hosts"] if name in set(only)]
+    clashes.host_names(fleet, sink)
+    found: dict[str, tuple[Resolution, ...]] = {}
+    for name in chosen:
+        _groups(fleet, name, sink)
+        named = _services(fleet, name, sink)
+        host = _host(Reporter(fleet, sink, fleet.chain(name, None), name, None))
+        if host is None or not named:
+            continue
+        services: list[Resolution] = []
+        own = frozenset(service for service in named if service is not None)
+        for service in named:
+            chain = fleet.chain(name, service)
+            engine = entries.engines.get(chain.fields.get("engine", ""))
+            standard = ENGINES[engine.kind].service if engine is not None else "llama-server"
+            ask = Reporter(fleet, sink, chain, name, service or standard)
+            resolution = resolve_service(ask, host, gate, own)
+            if resolution is not None:
+                services.append(resolution)
+        clashes.ports(fleet, name, services, sink)
+        found[name] = tuple(services)
+    return Resolved(hosts=found, catalog=entries, gate=gate)

@@ -1,0 +1,124 @@
+"""Which GPUs a service gets, and what the engine calls them inside."""
+
+from typing import Any
+
+from quadgen.engines.base import BackendDevices
+from quadgen.resolution import Card, Devices, Host
+from quadgen.resolve.report import Reporter
+
+
+def cards(gpus: list[dict[str, Any]] | None, gpu_reserve: int | None) -> tuple[Card, ...] | None:
+    """The cards of a host, in the order of `gpus`; None where the fleet does not say."""
+    if gpus is None:
+        return None
+    return tuple(
+        Card(
+            position=position,
+            name=card.get("name"),
+            id=card.get("id"),
+            vram=-1 if card.get("vram") == "unified" else card.get("vram"),
+            reserve=card.get("reserve", gpu_reserve),
+        )
+        for position, card in enumerate(gpus)
+    )
+
+
+def _chosen(ask: Reporter, host: Host) -> tuple[Card, ...] | None:
+    """The cards that `devices` names; None after a refusal."""
+    every = host.cards if host.cards is not None else (Card(position=0, name=None, id=None, vram=None, reserve=None),)
+    positions = ask.get("devices")
+    if positions is None or not all(isinstance(item, int) for item in positions):
+        return every
+    lacking = [item for item in positions if item >= len(every)]
+    if lacking:
+        count = "no `gpus`, so only position 0 exists" if host.cards is None else f"{len(every)} in `gpus`"
+        ask.add(
+            "unknown-device", f"there is no card {lacking[0]}: this host has {count}", "devices", hint="count from 0"
+        )
+        return None
+    if len(set(positions)) < len(positions):
+        ask.add("unknown-device", "`devices` names a card twice", "devices")
+        return None
+    return tuple(every[item] for item in positions)
+
+
+def _cdi(card: Card) -> str | None:
+    """The card's CDI name; None where its `id` is a render node."""
+    if card.id is None:
+        return f"nvidia.com/gpu={card.position}"
+    if card.id.startswith(("GPU-", "MIG-")):
+        return f"nvidia.com/gpu={card.id}"
+    return card.id if "/" in card.id and "=" in card.id else None
+
+
+def _visible(card: Card, ask: Reporter, rules: BackendDevices) -> str | None:
+    """The card as the backend's visibility variable names it; None after a refusal."""
+    name = _cdi(card)
+    if card.id is None or name is None or not name.startswith("nvidia.com/gpu="):
+        return str(card.position)
+    device = name.removeprefix("nvidia.com/gpu=")
+    if ":" in device or device == "all":
+        hint = "name the GPU or MIG instance by its UUID: nvidia.com/gpu=GPU-... or MIG-..."
+        ask.add("unknown-device", f"{rules.variable} cannot name the card {card.id}", "gpus", hint=hint)
+        return None
+    return device
+
+
+def _passed(card: Card, ask: Reporter, rules: BackendDevices) -> str | None:
+    """The card as AddDevice= names it; None after a refusal."""
+    name = _cdi(card)
+    if name is not None:
+        return name
+    if rules.render_nodes and card.id is not None:
+        return card.id if card.id.startswith("/dev/") else f"/dev/dri/{card.id}"
+    hint = "write a CDI device, such as nvidia.com/gpu=0 or nvidia.com/gpu=GPU-..."
+    ask.add(
+        "unknown-device",
+        f"{card.id} is no CDI device, and this backend is passed to containers by CDI",
+        "gpus",
+        hint=hint,
+    )
+    return None
+
+
+def devices(ask: Reporter, host: Host, backend: str, rules: BackendDevices | None) -> Devices | None:
+    """The devices of a service on `backend`, or None after a refusal. `rules` is None on cpu."""
+    named: list[int | str] | None = ask.get("devices")
+    if rules is None:
+        if named:
+            ask.add(
+                "unknown-device", f"the backend {backend} computes on no device", "devices", hint="leave `devices` out"
+            )
+            return None
+        return Devices()
+    if named is not None and not named:
+        ask.add(
+            "unknown-device", "`devices` is empty", "devices", hint="use `backend: cpu` for a service without a GPU"
+        )
+        return None
+    if named and len({isinstance(item, int) for item in named}) > 1:
+        ask.add("unknown-device", "`devices` mixes positions and engine device names", "devices", hint="use one kind")
+        return None
+    chosen = _chosen(ask, host)
+    if chosen is None:
+        return None
+    whole = len(chosen) == len(host.cards or chosen)
+    texts = tuple(item for item in named or () if isinstance(item, str))
+    names = texts or tuple(f"{rules.prefix}{index}" for index in range(len(chosen)))
+    measured_as = tuple(card.name for card in chosen if card.name)
+    if host.runtime == "podman" and (rules.cdi or all(card.id for card in chosen)):
+        passed = [_passed(card, ask, rules) for card in chosen]
+        if None in passed:
+            return None
+        nodes = tuple(dict.fromkeys((*rules.always, *(node for node in passed if node is not None))))
+        return Devices(cards=chosen, names=names, passed=nodes, measured_as=measured_as)
+    # A visibility variable makes ggml's Vulkan backend offer software devices too (GGML_VK_VISIBLE_DEVICES=0 shows
+    # llvmpipe where the driver is missing), so it is set only where it hides something.
+    env: tuple[tuple[str, str], ...] = ()
+    if not texts and not (whole and (host.runtime == "podman" or rules.prefix == "Vulkan")):
+        visible = [_visible(card, ask, rules) for card in chosen]
+        if None in visible:
+            return None
+        env = (*rules.order, (rules.variable, rules.joined([name for name in visible if name is not None])))
+    passed_all = (*rules.always, *rules.nodes) if host.runtime == "podman" else ()
+    return Devices(cards=chosen, names=names, passed=passed_all, env=env, measured_as=measured_as)

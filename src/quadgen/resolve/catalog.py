@@ -1,0 +1,126 @@
+"""The fleet's engines, models and profiles, each checked once, however many hosts use them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from quadgen.engines.flags import Choice, FlagTable
+from quadgen.fleet.load import Fleet
+from quadgen.problems import Collector, Path, Problem
+from quadgen.resolution import EngineEntry, Model
+from quadgen.resolve import profiles
+from quadgen.speculation import ProfileSpec
+
+Tables = Callable[[str, str | None], Choice]
+"""The flag table for a kind and a build."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """What hosts may name."""
+
+    engines: Mapping[str, EngineEntry]
+    models: Mapping[str, Model]
+    profiles: Mapping[str, ProfileSpec]
+
+
+def _image_problem(image: str) -> str | None:
+    """Why Podman could not pull `image` without guessing, or None."""
+    if any(blank in image for blank in " \t\"'\\") or image.startswith("-"):
+        return "holds a character that no image reference has"
+    if image.endswith((".image", ".build")):
+        return "names a Quadlet unit; write the image itself"
+    first, slash, _ = image.partition("/")
+    if not slash or not ("." in first or ":" in first or first == "localhost"):
+        return "names no registry, so what it pulls depends on the host's search list"
+    return None
+
+
+def check_image(image: str) -> tuple[str, str] | None:
+    """A sentence and a hint where an image reference is unusable."""
+    reason = _image_problem(image)
+    return (f"the image {image} {reason}", "write REGISTRY/PATH:TAG, with @sha256:... to pin it") if reason else None
+
+
+def _engines(fleet: Fleet, learned: Mapping[str, FlagTable], tables: Tables, sink: Collector) -> dict[str, EngineEntry]:
+    found = {}
+    for name, fields in (fleet.data.get("engines") or {}).items():
+        path: Path = ("engines", name)
+        complete = True
+        for key in ("kind", "backends"):
+            if key not in fields:
+                complete = False
+                if not fleet.is_broken((*path, key)):
+                    hint = (
+                        "add `kind: llama.cpp`"
+                        if key == "kind"
+                        else "add `backends: [vulkan]`, or what it is built with"
+                    )
+                    sink.add(
+                        Problem(
+                            code="missing-key",
+                            message=f"the engine {name} has no `{key}`",
+                            path=path,
+                            at="key",
+                            hint=hint,
+                        )
+                    )
+        image = fields.get("image")
+        if image and (wrong := check_image(image)):
+            sink.add(Problem(code="unexpected-value", message=wrong[0], path=(*path, "image"), hint=wrong[1]))
+        if not complete:
+            continue
+        build = fields.get("build")
+        table_path = fields.get("flags")
+        choice = tables(fields["kind"], build)
+        table, note = choice.table, choice.note
+        if table_path is not None and table_path in learned:
+            table, note = learned[table_path], None
+        found[name] = EngineEntry(
+            name=name, kind=fields["kind"], build=build, backends=frozenset(fields["backends"]), image=image,
+            binary=fields.get("binary"), entrypoint=tuple(fields.get("entrypoint") or ()), table=table, table_note=note,
+        )  # fmt: skip
+    return found
+
+
+def _models(fleet: Fleet, sink: Collector) -> dict[str, Model]:
+    found = {}
+    for name, fields in (fleet.data.get("models") or {}).items():
+        path: Path = ("models", name)
+        places = [key for key in ("file", "hf", "url") if key in fields]
+        if not places:
+            if not any(fleet.is_broken((*path, key)) for key in ("file", "hf", "url")):
+                message = f"the model {name} says nowhere where it is"
+                hint = "add `file:`, a name below models_dir or an absolute path"
+                sink.add(Problem(code="missing-key", message=message, path=path, at="key", hint=hint))
+            continue
+        if len(places) > 1:
+            message = f"the model {name} is in two places: {' and '.join(f'`{key}`' for key in places)}"
+            sink.add(
+                Problem(code="unexpected-value", message=message, path=(*path, places[1]), at="key", hint="keep one")
+            )
+            continue
+        if "url" in fields and not fields["url"].startswith(("https://", "http://")):
+            sink.add(
+                Problem(code="unexpected-value", message="`url` takes an http or https address", path=(*path, "url"))
+            )
+        if "hf" in fields and ("/" not in fields["hf"] or fields["hf"].startswith(("/", "http"))):
+            hint = "write org/repo:quant or org/repo/file.gguf"
+            sink.add(
+                Problem(
+                    code="unexpected-value", message="`hf` takes a repository of the hub", path=(*path, "hf"), hint=hint
+                )
+            )
+        found[name] = Model(
+            name=name, id=fields.get("id", name), file=fields.get("file"), hf=fields.get("hf"), url=fields.get("url"),
+            mtp=fields.get("mtp"), mmproj=fields.get("mmproj"), chat_template_file=fields.get("chat_template_file"),
+            size=fields.get("size"),
+        )  # fmt: skip
+    return found
+
+
+def build(fleet: Fleet, learned: Mapping[str, FlagTable], tables: Tables, sink: Collector) -> Catalog:
+    """Check everything that hosts may name; `learned` holds the flag tables that engines name, by path."""
+    models = _models(fleet, sink)
+    return Catalog(
+        engines=_engines(fleet, learned, tables, sink), models=models, profiles=profiles.build(fleet, models, sink)
+    )

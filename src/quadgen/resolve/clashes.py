@@ -1,0 +1,63 @@
+"""What two services of a host, or two hosts, cannot share."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from quadgen.fleet.load import Fleet
+from quadgen.problems import Collector, Problem
+from quadgen.resolution import Resolution
+
+_EVERY = ("0.0.0.0", "::", "*")  # noqa: S104 - compared, not bound
+
+
+def host_names(fleet: Fleet, sink: Collector) -> None:
+    """Refuse hosts whose directories are one where letter case does not count."""
+    seen: dict[str, str] = {}
+    for name in fleet.data["hosts"]:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            message = f"the hosts {other} and {name} have one directory where letter case does not count"
+            sink.add(
+                Problem(
+                    code="name-clash",
+                    message=message,
+                    path=("hosts", name),
+                    at="key",
+                    host=name,
+                    hint="name one differently",
+                )
+            )
+
+
+def _taken(service: Resolution) -> tuple[str, int] | None:
+    """The host address and port that a service takes."""
+    if service.binds is None:
+        return None
+    return service.binds, service.port
+
+
+def _apart(one: Resolution, other: Resolution) -> bool:
+    """Whether the two never run at the same time."""
+    return f"{other.name}.service" in one.conflicts or f"{one.name}.service" in other.conflicts
+
+
+def ports(fleet: Fleet, host: str, services: Sequence[Resolution], sink: Collector) -> None:
+    """Refuse two services of a host that take one port, unless they conflict."""
+    if len(services) < 2:  # noqa: PLR2004 - a clash takes two
+        return
+    for one, other in combinations(services, 2):
+        here, there = _taken(one), _taken(other)
+        if here is None or there is None or here[1] != there[1] or _apart(one, other):
+            continue
+        if here[0] == there[0] or here[0] in _EVERY or there[0] in _EVERY:
+            path = fleet.chain(host, other.name).origin("port")
+            sink.add(
+                Problem(
+                    code="port-clash",
+                    message=f"{one.name} and {other.name} take one port, {there[1]}",
+                    path=path,
+                    host=host,
+                    service=other.name,
+                    hint="give one another `port`, or say `conflicts:` if they never run together",
+                )
+            )

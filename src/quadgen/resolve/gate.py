@@ -1,0 +1,231 @@
+"""The gate: a profile becomes a setting only where it is a floor or where a measurement says that it wins."""
+
+from dataclasses import dataclass
+
+from quadgen.evidence import (
+    NO_SPECULATION,
+    Kind,
+    Ledger,
+    Request,
+    Setting,
+    Verdict,
+    costs,
+    floor_losses,
+    loss,
+    refusal_notes,
+    verdict,
+)
+from quadgen.evidence import Policy as EvidencePolicy
+from quadgen.resolution import Decision, Model
+from quadgen.resolve import structure
+from quadgen.resolve.catalog import Catalog
+from quadgen.resolve.report import Reporter, unknown
+from quadgen.resolve.structure import Wish
+from quadgen.speculation import ProfileSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """What every decision is measured against."""
+
+    ledger: Ledger
+    policy: EvidencePolicy
+    catalog: Catalog
+    fleet_name: str
+
+
+def _floor(wish: Wish) -> tuple[tuple[str, ...], str]:
+    """What `default` becomes, and why."""
+    model = wish.model
+    if not structure.has_head(model):
+        known = "has no MTP head" if model.mtp is False else "is not known to have an MTP head"
+        return (), f"default: {model.name} {known}, so it runs without speculation"
+    if wish.mmproj:
+        return (
+            (),
+            "default: an MTP head is not combined with a projector (ggml-org/llama.cpp#23398), so no speculation",
+        )
+    where = "in its file" if model.mtp is True else f"in {model.mtp}"
+    return ("draft-mtp",), f"default: {model.name} has an MTP head {where}, used at the engine's own draft width"
+
+
+def _setting(spec: ProfileSpec, types: tuple[str, ...], draft: Model | None) -> Setting:
+    return Setting.of(
+        types,
+        draft_n_max=spec.draft_n_max,
+        flags=dict(spec.flags),
+        draft_model=draft.id if draft is not None and any(kind.startswith("draft-") for kind in types) else None,
+    )
+
+
+def _comparator(spec: ProfileSpec, wish: Wish, gate: Gate) -> Setting:
+    other = gate.catalog.profiles[spec.against]
+    if other.name == "default":
+        return Setting.of(_floor(wish)[0])
+    draft = gate.catalog.models.get(other.draft_model) if other.draft_model else wish.draft_model
+    return _setting(other, other.spec_types, draft)
+
+
+def _command(ask: Reporter, spec: ProfileSpec, gate: Gate) -> str:
+    services = (ask.fleet.data["hosts"].get(ask.host) or {}).get("services")
+    target = f"{ask.host}/{ask.service}" if services and ask.service else ask.host
+    return f"quadgen measure --fleet {gate.fleet_name} {target} --profile {spec.name}"
+
+
+def _refuse(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, request: Request, found: Verdict) -> None:
+    label = request.setting.describe()
+    notes = refusal_notes(request, gate.ledger, found)
+    hint = f"use `profile: default`, or bring a number: {_command(ask, spec, gate)}"
+    if found.blocked_by:
+        code = "stale-build" if "build" in found.blocked_by else "other-device"
+        where = " and ".join(f"another {'card' if what == 'device' else what}" for what in found.blocked_by)
+        message = f"{spec.name} was measured on {wish.backend} for {wish.model.name} only on {where}"
+        ask.add(code, message, "profile", label=label, notes=notes, hint=hint)
+    elif found.kind is Kind.LOSES:
+        message = f"{spec.name} does not win on {wish.backend} for {wish.model.name}"
+        ask.add("measured-loss", message, "profile", label=label, notes=notes, hint=hint)
+    else:
+        message = f"no measurement says that {spec.name} wins on {wish.backend} for {wish.model.name}"
+        ask.add("unmeasured-combination", message, "profile", label=label, notes=notes, hint=hint)
+
+
+def unspeculating(gate: Gate) -> Decision:
+    """What a refused service goes on with, so that the rest of it is checked too."""
+    return Decision(
+        profile=gate.catalog.profiles["none"],
+        setting=NO_SPECULATION,
+        against=None,
+        types=(),
+        draft_n_max=None,
+        flags=(),
+        draft_model=None,
+        head_file=None,
+        rows=(),
+        costs=(),
+        notes=(),
+    )
+
+
+def decide(ask: Reporter, wish: Wish, gate: Gate) -> Decision | None:
+    """The speculation of one service, or None after a refusal."""
+    name = ask.get("profile", "default")
+    spec = gate.catalog.profiles.get(name)
+    if spec is None:
+        own = ask.fleet.data.get("profiles") or {}
+        if name not in own:
+            message, hint = unknown("profile", name, gate.catalog.profiles)
+            known = f"profiles: {', '.join(sorted(gate.catalog.profiles))}"
+            ask.add(
+                "unknown-profile", message, "profile", hint=hint, notes=() if hint.endswith(known[10:]) else (known,)
+            )
+        return None
+    draft = gate.catalog.models.get(spec.draft_model) if spec.draft_model else wish.draft_model
+    if not spec.floor:
+        if not structure.holds(ask, spec, wish, draft):
+            return None
+        return _measured(ask, spec, wish, gate, draft)
+    if wish.draft_model is not None:
+        ask.add(
+            "unexpected-value",
+            f"the profile {name} drafts without a draft model",
+            "draft_model",
+            hint="leave `draft_model` out",
+        )
+        return None
+    types, why = _floor(wish) if name == "default" else ((), "none: asked for no speculation")
+    setting = Setting.of(types)
+    rows = floor_losses(_request(spec, wish, gate, setting, NO_SPECULATION), gate.ledger)
+    for row in rows:
+        ask.warn(
+            "measured-loss",
+            f"{name} on {wish.backend} for {wish.model.name}: {loss(row)}",
+            "profile",
+            hint="use `profile: none`",
+        )
+    head = wish.model.mtp if types and isinstance(wish.model.mtp, str) else None
+    return Decision(
+        profile=spec,
+        setting=setting,
+        against=None,
+        types=types,
+        draft_n_max=None,
+        flags=(),
+        draft_model=None,
+        head_file=head,
+        rows=rows,
+        costs=(),
+        notes=(why,),
+    )
+
+
+def _request(spec: ProfileSpec, wish: Wish, gate: Gate, setting: Setting, against: Setting) -> Request:
+    return Request(
+        engine=wish.engine.kind,
+        build=wish.engine.build,
+        backend=wish.backend,
+        devices=wish.cards,
+        model=wish.model.id,
+        header=None,
+        setting=setting,
+        against=against,
+        default=Setting.of(_floor(wish)[0]),
+        workload=spec.workload or "",
+        policy=gate.policy,
+    )
+
+
+def _measured(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, draft: Model | None) -> Decision | None:
+    setting = _setting(spec, spec.spec_types, draft)
+    against = _comparator(spec, wish, gate)
+    request = _request(spec, wish, gate, setting, against)
+    if setting == NO_SPECULATION:
+        return Decision(
+            profile=spec,
+            setting=setting,
+            against=against,
+            types=(),
+            draft_n_max=None,
+            flags=(),
+            draft_model=None,
+            head_file=None,
+            rows=(),
+            costs=(),
+            notes=(f"{spec.name}: no speculation",),
+        )
+    found = verdict(request, gate.ledger)
+    if found.kind is not Kind.WINS or found.row is None:
+        _refuse(ask, spec, wish, gate, request, found)
+        return None
+    row = found.row
+    if found.build_differs:
+        on = wish.engine.build or "a build that the fleet does not state"
+        ask.warn(
+            "stale-build",
+            f"{spec.name} was measured on {row.build}, and this service runs {on}",
+            "profile",
+            notes=(f"row {row.id}",),
+            hint=f"measure again: {_command(ask, spec, gate)}",
+        )
+    if found.device_differs:
+        ask.warn(
+            "other-device",
+            f"{spec.name} was measured on {row.device}, and this service runs on {', '.join(wish.cards)}",
+            "profile",
+            notes=(f"row {row.id}",),
+            hint=f"measure again: {_command(ask, spec, gate)}",
+        )
+    return Decision(
+        profile=spec,
+        setting=setting,
+        against=against,
+        types=spec.spec_types,
+        draft_n_max=spec.draft_n_max,
+        flags=spec.flags,
+        draft_model=draft
+        if any(kind.startswith("draft-") and kind != "draft-mtp" for kind in spec.spec_types)
+        else None,
+        head_file=wish.model.mtp if "draft-mtp" in spec.spec_types and isinstance(wish.model.mtp, str) else None,
+        rows=found.rows,
+        costs=costs(request, gate.ledger),
+        notes=(f"{spec.name}: {setting.describe()}, measured to win on {row.workload}",),
+    )

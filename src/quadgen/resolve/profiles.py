@@ -1,0 +1,119 @@
+"""The fleet's own profiles, each checked once: what an engine could never load is refused before anyone asks for it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from quadgen.engines.registry import ENGINES
+from quadgen.engines.side_doors import reaches_speculation_flag
+from quadgen.fleet.load import Fleet
+from quadgen.problems import Collector, Problem, Severity
+from quadgen.resolution import Model
+from quadgen.resolve.report import unknown
+from quadgen.speculation import BUILTIN, ProfileSpec
+
+_OWNERS: Final = {"spec-type": "spec_types", "spec-draft-n-max": "draft_n_max", "spec-draft-model": "draft_model"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A profile under examination."""
+
+    name: str
+    fields: Any
+    sink: Collector
+
+    def refuse(self, code: str, message: str, *keys: str, hint: str | None = None, at_key: bool = False) -> None:
+        """Report at a field of the profile; without keys, at its name."""
+        path = ("profiles", self.name, *keys)
+        at_key = at_key or not keys
+        self.sink.add(Problem(code=code, message=message, path=path, at="key" if at_key else "value", hint=hint))
+
+
+def _types(draft: _Draft, types: tuple[str, ...], drafts: list[str]) -> None:
+    known = ENGINES["llama.cpp"].drafters
+    for kind in types:
+        if kind not in known:
+            message, hint = unknown("drafter type", kind, known)
+            draft.refuse("unexpected-value", message, "spec_types", hint=hint)
+    if len(set(types)) < len(types):
+        draft.refuse("unexpected-value", "`spec_types` names a type twice", "spec_types")
+    if len(drafts) > 1:
+        message = f"{' and '.join(drafts)} cannot run together: the engine has one draft context"
+        hint = "keep one draft-* type; n-gram types are free to add"
+        draft.refuse("does-not-compose", message, "spec_types", hint=hint)
+    if "draft_n_max" in draft.fields and not drafts:
+        message = "`draft_n_max` bounds only draft-* types, and this profile has none"
+        hint = "bound an n-gram drafter by its own flag, such as spec-ngram-mod-n-max"
+        draft.refuse("unexpected-value", message, "draft_n_max", hint=hint)
+
+
+def _flags(draft: _Draft) -> None:
+    for flag in draft.fields.get("flags") or {}:
+        owner = _OWNERS.get(flag)
+        if owner or not flag.startswith("spec-") or not reaches_speculation_flag(flag) or flag == "spec-default":
+            message = f"`{flag}` cannot stand in a profile's flags"
+            hint = f"use `{owner}`" if owner else "only --spec-* flags belong to a profile"
+            draft.refuse("unexpected-value", message, "flags", flag, hint=hint, at_key=True)
+
+
+def _drafter(draft: _Draft, fleet: Fleet, models: Mapping[str, Model], drafts: list[str]) -> None:
+    model = draft.fields.get("draft_model")
+    if model is None:
+        return
+    if model not in models and model not in (fleet.data.get("models") or {}) and not fleet.is_broken(("models", model)):
+        message, hint = unknown("model", model, models)
+        draft.refuse("unknown-model", message, "draft_model", hint=hint)
+    if not drafts:
+        message = "`draft_model` needs a draft-* type, and this profile has none"
+        draft.refuse("unexpected-value", message, "draft_model")
+
+
+def _profile(draft: _Draft, fleet: Fleet, models: Mapping[str, Model]) -> ProfileSpec | None:
+    name, fields = draft.name, draft.fields
+    before = len(draft.sink.problems)
+    if name in BUILTIN:
+        message = f"{name} is a built-in profile, whose name stands for its measurements"
+        draft.refuse("name-clash", message, hint="choose another name")
+    if "spec_types" not in fields:
+        if not fleet.is_broken(("profiles", name, "spec_types")):
+            hint = "add `spec_types: [ngram-mod]`, or what it drafts with"
+            draft.refuse("missing-key", f"the profile {name} has no `spec_types`", hint=hint)
+        return None
+    types = tuple(fields["spec_types"])
+    drafts = [kind for kind in types if kind.startswith("draft-")]
+    _types(draft, types, drafts)
+    _flags(draft)
+    _drafter(draft, fleet, models, drafts)
+    workload = fields.get("workload")
+    if workload is None and types and not fleet.is_broken(("profiles", name, "workload")):
+        message = f"the profile {name} names no `workload` on which it must win"
+        draft.refuse("missing-key", message, hint="add `workload: copy`, prose, code-edit or a name of your own")
+    if any(problem.severity is Severity.ERROR for problem in draft.sink.problems[before:]):
+        return None
+    return ProfileSpec(
+        name=name, summary=fields.get("summary", ",".join(types) or "no speculation"), spec_types=types,
+        draft_n_max=fields.get("draft_n_max"), flags=tuple((fields.get("flags") or {}).items()),
+        draft_model=fields.get("draft_model"), workload=workload, against=fields.get("against", "default"),
+        needs_mtp=fields.get("needs_mtp", "draft-mtp" in types), floor=False,
+    )  # fmt: skip
+
+
+def build(fleet: Fleet, models: Mapping[str, Model], sink: Collector) -> dict[str, ProfileSpec]:
+    """The built-in profiles and the fleet's own; what is wrong goes to `sink` and is left out."""
+    found = dict(BUILTIN)
+    own = fleet.data.get("profiles") or {}
+    specs = [_profile(_Draft(name, fields, sink), fleet, models) for name, fields in own.items()]
+    for spec in specs:
+        if spec is None:
+            continue
+        if spec.against not in BUILTIN and spec.against not in own:
+            message, hint = unknown("profile", spec.against, (*BUILTIN, *own))
+            path = ("profiles", spec.name, "against")
+            sink.add(Problem(code="unknown-profile", message=message, path=path, hint=hint))
+        elif spec.against == spec.name:
+            message = f"the profile {spec.name} is to beat itself"
+            sink.add(Problem(code="unexpected-value", message=message, path=("profiles", spec.name, "against")))
+        else:
+            found[spec.name] = spec
+    return {name: spec for name, spec in found.items() if spec.against in found or spec.floor}

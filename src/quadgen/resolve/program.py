@@ -1,0 +1,70 @@
+"""What is run: an image for Podman, a program for systemd."""
+
+from quadgen.engines.base import Engine
+from quadgen.problems import Problem, Severity
+from quadgen.resolution import EngineEntry, Host
+from quadgen.resolve import files
+from quadgen.resolve.catalog import check_image
+from quadgen.resolve.report import Reporter
+
+
+def _where(ask: Reporter, field: str) -> str:
+    """The field to point at: `field` where the fleet says it, else what chose the engine."""
+    return next((each for each in (field, "engine") if ask.chain.said(each)), "backend")
+
+
+def _derived(ask: Reporter, engine: EngineEntry, kind: Engine, backend: str) -> str | None:
+    image = kind.image(engine, backend)
+    if image is None:
+        message = f"no published image has the backends {', '.join(sorted(engine.backends))} together"
+        ask.add("missing-key", message, _where(ask, "engine"), hint=f"add `image:` to engines.{engine.name}")
+        return None
+    ask.elsewhere(
+        Problem(
+            code="image-unverified",
+            message=f"the image {image} is derived: not every build has one",
+            severity=Severity.NOTE,
+            path=("engines", engine.name),
+            at="key",
+            hint=f"look it up, then write it as `image:` of engines.{engine.name}",
+        )
+    )
+    return image
+
+
+def image(ask: Reporter, engine: EngineEntry, kind: Engine, backend: str) -> str | None:
+    """The image of a Podman service; None after a refusal."""
+    own: str | None = ask.get("image")
+    if own is not None and (wrong := check_image(own)):
+        ask.add("unexpected-value", wrong[0], "image", hint=wrong[1])
+        return None
+    stated = own or engine.image
+    found = stated or _derived(ask, engine, kind, backend)
+    if found is None:
+        return None
+    pinned = "@" in found
+    if pinned and ask.get("auto_update") == "registry":
+        message = "an image with a digest never updates, and podman-auto-update fails on it"
+        ask.add("unexpected-value", message, "auto_update", hint="leave `auto_update` or the digest out")
+    tag = found.rpartition("/")[2].partition(":")[2]
+    if stated and not pinned and engine.build is not None and engine.build not in tag:
+        message = f"the tag of {found} floats: what runs may be another build than {engine.build}"
+        ask.warn("stale-build", message, _where(ask, "image"), hint="pin the image by a tag of that build, or @sha256")
+    policy = (ask.fleet.data.get("policy") or {}).get("digest", "ignore")
+    if not pinned and policy != "ignore":
+        severity = Severity.ERROR if policy == "refuse" else Severity.WARNING
+        hint = "add the digest of the manifest list: podman images --digests shows it"
+        message = f"the image {found} has no @sha256"
+        ask.add("image-not-pinned", message, _where(ask, "image"), severity=severity, hint=hint)
+    return found
+
+
+def binary(ask: Reporter, engine: EngineEntry, host: Host) -> str | None:
+    """The program of a native service; None after a refusal."""
+    if engine.binary is not None:
+        return files.at_home(engine.binary, host)
+    if not ask.fleet.is_broken(("engines", engine.name, "binary")):
+        message = f"the engine {engine.name} has no `binary`, which runtime: systemd needs"
+        hint = f"add `binary: /path/to/llama-server` to engines.{engine.name}, or use runtime: podman"
+        ask.add("missing-key", message, _where(ask, "engine"), hint=hint)
+    return None

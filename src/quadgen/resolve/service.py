@@ -1,0 +1,151 @@
+"""One service, from its layers to a resolution: every decision in order, or every reason why not."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from quadgen.engines.base import Ask, Paths
+from quadgen.engines.registry import ENGINES
+from quadgen.problems import Problem, Severity
+from quadgen.resolution import Argument, Decision, Devices, EngineEntry, Host, Model, Resolution
+from quadgen.resolve import cards, choice, device_names, extras, files, network, overrides, program, timing
+from quadgen.resolve.gate import Gate, decide, unspeculating
+from quadgen.resolve.report import Reporter
+from quadgen.resolve.structure import Wish
+
+_NOWHERE = network.Address(listen="127.0.0.1", ports=(), networks=(), binds=None, beyond_loopback=False)
+UNKNOWN_CONTEXT = 8192
+"""Tokens where nobody knows what the model was trained for: the least that current models were."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Choice:
+    """What a service is, before anything of it is worked out."""
+
+    backend: str
+    engine: EngineEntry
+    model: Model
+
+
+def _context(ask: Reporter, model: Model) -> int:
+    context: int | None = ask.get("context")
+    if context is None and not ask.broken("context"):
+        ask.elsewhere(
+            Problem(
+                code="context-unknown",
+                message=f"nobody says what context {model.name} was trained for, so it gets {UNKNOWN_CONTEXT} tokens",
+                severity=Severity.WARNING,
+                path=("models", model.name),
+                at="key",
+                hint="add `context:` to the service, its host or a group",
+            )
+        )
+    return context or UNKNOWN_CONTEXT
+
+
+def _exposed(ask: Reporter, place: network.Address, key: str | None) -> bool:
+    """Whether the server is open beyond loopback without a key, which policy may refuse."""
+    open_to_all = place.beyond_loopback and key is None and "api-key-file" not in (ask.get("flags") or {})
+    if open_to_all and ask.get("api_key") is not False and not ask.broken("api_key"):
+        refuse = (ask.fleet.data.get("policy") or {}).get("exposed", "refuse") == "refuse"
+        ask.add(
+            "exposed",
+            f"{ask.get('bind')} is reached from other machines, and the server has no API key",
+            "bind",
+            severity=Severity.ERROR if refuse else Severity.WARNING,
+            hint="add `api_key: {secret: NAME}`, or `api_key: false` if it is open on purpose",
+        )
+    return open_to_all
+
+
+def _paths(ask: Reporter, shelf: files.Shelf, model: Model, decision: Decision, mmproj: str | None) -> Paths:
+    template = ask.get("chat_template_file", model.chat_template_file) or None
+    draft = decision.draft_model
+    if draft is not None and draft.file is None:
+        ask.add("unexpected-value", f"the draft model {draft.name} is no local file", "profile", hint="give it `file:`")
+    return Paths(
+        models_dir=shelf.inside,
+        model=shelf.place(model.file, "model") if model.file else f"{shelf.inside}/{_fetched(model)}",
+        mmproj=shelf.place(mmproj, "mmproj") if mmproj else None,
+        chat_template_file=shelf.place(template, "chat_template_file") if template else None,
+        lora=tuple(shelf.place(name, "lora") for name in ask.get("lora") or ()),
+        draft_model=shelf.place(draft.file, "profile") if draft is not None and draft.file else None,
+        head=shelf.place(decision.head_file, "model") if decision.head_file else None,
+    )
+
+
+def _fetched(model: Model) -> str:
+    return (model.url or "").partition("?")[0].rpartition("/")[2]
+
+
+def resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str]) -> Resolution | None:
+    """Decide one service; None where anything of it is refused or missing."""
+    before = len(ask.collector.problems)
+    backend = choice.backend(ask, gate.catalog)
+    model = choice.model(ask, gate.catalog)
+    engine = choice.engine(ask, gate.catalog, backend) if backend is not None else None
+    if backend is None or model is None or engine is None:
+        overrides.check(ask, host)
+        return None
+    found = _resolve(ask, host, gate, services, _Choice(backend=backend, engine=engine, model=model))
+    refused = any(problem.severity is Severity.ERROR for problem in ask.collector.problems[before:])
+    return None if refused else found
+
+
+def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], what: _Choice) -> Resolution | None:
+    """Every decision goes on with a stand-in where an earlier one was refused, so that one run reports them all."""
+    backend, engine, model = what.backend, what.engine, what.model
+    kind = ENGINES[engine.kind]
+    rules = kind.devices(backend)
+    seen = cards.devices(ask, host, backend, rules) or Devices()
+    mmproj = ask.get("mmproj", model.mmproj) or None
+    wish = Wish(
+        engine=engine, backend=backend, model=model, cards=seen.measured_as,
+        draft_model=choice.model(ask, gate.catalog, "draft_model"), mmproj=mmproj is not None,
+    )  # fmt: skip
+    decision = decide(ask, wish, gate) or unspeculating(gate)
+    port: int = ask.get("port", kind.port)
+    place = network.address(ask, host, port) or _NOWHERE
+    secrets, key_file, key = extras.secrets(ask, host)
+    image = program.image(ask, engine, kind, backend) if host.runtime == "podman" else ""
+    binary = program.binary(ask, engine, host) if host.runtime == "systemd" else ""
+    device_names.check(ask, engine, seen, kind)
+    models_dir = files.at_home(ask.get("models_dir", "/srv/models"), host).rstrip("/") or "/"
+    shelf = files.Shelf(ask, host, models_dir, writable=model.file is None)
+    asking = Ask(
+        report=ask, host=host, engine=engine, backend=backend, model=model, decision=decision, devices=seen,
+        paths=_paths(ask, shelf, model, decision, mmproj), listen=place.listen, port=port, context=_context(ask, model),
+        api_key_file=key_file, exposed=_exposed(ask, place, key),
+    )  # fmt: skip
+    if model.file is None and host.runtime == "podman":
+        shelf.mount_models()
+    arguments = kind.arguments(asking)
+    _carried(ask, host, arguments)
+    start = timing.start_timeout(ask, model, kind.start_timeout)
+    stop: int = ask.get("stop_timeout", timing.STOP)
+    boxed = host.runtime == "podman" and kind.read_only
+    variables = (*((("HOME", extras.CACHE),) if boxed else ()), *seen.env, *kind.environment(asking))
+    return Resolution(
+        host=host, name=ask.service or kind.service, engine=engine, backend=backend, model=model, decision=decision,
+        arguments=arguments, environment=extras.environment(ask, variables), devices=seen, image=image or "",
+        binary=binary or "", entrypoint=engine.entrypoint, mounts=extras.mounts(ask, host, shelf, cache=boxed),
+        files=tuple(shelf.files), writable=(shelf.models_dir,) if shelf.writable else (), ports=place.ports,
+        networks=place.networks, port=port, binds=place.binds, secrets=secrets, api_key=key,
+        exposed=place.beyond_loopback, fetches=model.file is None, probe=kind.probe(asking),
+        restart=timing.restart(ask, start, stop), start_timeout=start, stop_timeout=stop, limits=timing.limits(ask),
+        pull=ask.get("pull", "missing"), auto_update=ask.get("auto_update"), autostart=ask.get("autostart", True),
+        after=extras.peers(ask, "after", services), conflicts=extras.peers(ask, "conflicts", services),
+        labels=tuple(sorted((ask.get("labels") or {}).items())), overrides=overrides.check(ask, host),
+        notes=(engine.table_note,) if engine.table_note else (),
+    )  # fmt: skip
+
+
+def _carried(ask: Reporter, host: Host, arguments: tuple[Argument, ...]) -> None:
+    """Refuse what Quadlet cannot carry in Exec= on any version, at the field that says it."""
+    if host.runtime != "podman":
+        return
+    for argument in arguments:
+        if "" in argument.words or ";" in argument.words:
+            keys: Any = argument.why.split(".", 1)
+            what = "an empty argument cuts off all later ones" if "" in argument.words else "a lone ; ends the command"
+            hint = "leave it out, or use runtime: systemd"
+            ask.add("unsafe-value", f"{argument.words[0]}: {what} in a Quadlet unit", *keys, hint=hint)

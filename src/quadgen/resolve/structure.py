@@ -1,0 +1,81 @@
+"""Whether a profile can be loaded at all with this checkpoint and the rest of the service, before any measurement."""
+
+from dataclasses import dataclass
+
+from quadgen.resolution import EngineEntry, Model
+from quadgen.resolve.report import Reporter
+from quadgen.speculation import ProfileSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """Who asks for speculation, on what."""
+
+    engine: EngineEntry
+    backend: str
+    model: Model
+    cards: tuple[str, ...]
+    draft_model: Model | None
+    mmproj: bool
+
+
+def has_head(model: Model) -> bool:
+    """Whether the checkpoint is known to have an MTP head, in its file or in one of its own."""
+    return model.mtp is True or isinstance(model.mtp, str)
+
+
+def holds(ask: Reporter, spec: ProfileSpec, wish: Wish, draft: Model | None) -> bool:
+    """Whether the checkpoint and the other fields leave the profile loadable; reports why not."""
+    model = wish.model
+    if spec.needs_mtp and not has_head(model):
+        if not ask.fleet.is_broken(("models", model.name, "mtp")):
+            known = "has none" if model.mtp is False else "is not known to have one"
+            hint = (
+                "use `profile: default`"
+                if model.mtp is False
+                else f"declare `mtp: true` in models.{model.name} if its file has one"
+            )
+            ask.add(
+                "head-missing",
+                f"the profile {spec.name} needs an MTP head, and {model.name} {known}",
+                "profile",
+                hint=hint,
+            )
+        return False
+    drafts = [kind for kind in spec.spec_types if kind.startswith("draft-")]
+    if "draft-mtp" in drafts and wish.mmproj:
+        ask.add(
+            "does-not-compose",
+            f"the profile {spec.name} drafts with an MTP head, and this service has a multimodal projector",
+            "profile",
+            notes=("it was measured on text alone; the first image aborted the server (ggml-org/llama.cpp#23398)",),
+            hint="use `profile: none`, or set `mmproj: false` for this service",
+        )
+        return False
+    if drafts and drafts != ["draft-mtp"] and draft is None:
+        consequence = "the server starts healthy without speculating"
+        ask.add(
+            "does-not-compose",
+            f"{drafts[0]} needs a draft model, and neither the profile {spec.name} nor the service names one",
+            "profile",
+            notes=(f"without one {consequence}",),
+            hint="add `draft_model:`, a key of models",
+        )
+        return False
+    if draft is not None and draft is not wish.draft_model and wish.draft_model is not None:
+        ask.add(
+            "unexpected-value",
+            f"the profile {spec.name} brings its own draft model, {draft.name}",
+            "draft_model",
+            hint="leave `draft_model` out",
+        )
+        return False
+    if wish.draft_model is not None and (not drafts or drafts == ["draft-mtp"]):
+        ask.add(
+            "unexpected-value",
+            f"the profile {spec.name} drafts without a draft model",
+            "draft_model",
+            hint="leave `draft_model` out",
+        )
+        return False
+    return True

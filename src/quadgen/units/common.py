@@ -1,0 +1,45 @@
+"""What both kinds of unit say in the same words."""
+
+from quadgen.evidence import cost, quoted
+from quadgen.resolution import Probe, Resolution
+from quadgen.unitfile import Word
+
+
+def argv(resolution: Resolution) -> tuple[Word, ...]:
+    """The server's words after its own name."""
+    return tuple(word for argument in resolution.arguments for word in argument.words)
+
+
+def notes(resolution: Resolution) -> tuple[str, ...]:
+    """The comment lines on top of a unit: what it is, and the evidence that allows it."""
+    decision = resolution.decision
+    engine = resolution.engine
+    return (
+        "Rendered by quadgen: change the fleet file, not this one.",
+        f"{resolution.model.name} on {resolution.backend}, {engine.kind} {engine.build or 'of an unstated build'}",
+        *decision.notes,
+        *(f"evidence: {quoted(row)}" for row in decision.rows),
+        *(cost(row) for row in decision.costs),
+        *resolution.notes,
+    )
+
+
+def description(resolution: Resolution) -> str:
+    """The unit's Description=."""
+    return f"{resolution.name}: {resolution.model.name} on {resolution.backend}"
+
+
+def probe_words(probe: Probe) -> tuple[str, ...]:
+    """The probe as a command: no proxy, an HTTP error is a failure."""
+    insecure = ("-k",) if probe.insecure else ()
+    return ("curl", "-fs", *insecure, "--noproxy", "*", "--max-time", str(probe.timeout), "-o", "/dev/null", probe.url)
+
+
+def wanted_by(resolution: Resolution) -> str | None:
+    """The target that starts it at boot; None where it is started by hand.
+
+    default.target of the system waits for everything it wants: a model that never loads would hold the boot.
+    """
+    if not resolution.autostart:
+        return None
+    return "default.target" if resolution.host.rootless else "multi-user.target"

@@ -1,0 +1,125 @@
+"""The words of a native .service unit."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from quadgen.engines.registry import ENGINES
+from quadgen.resolution import Override, Resolution, Restart
+from quadgen.unitfile import Spec, Word
+from quadgen.units.common import argv, description, notes, probe_words, wanted_by
+
+_WAIT: Final = (
+    'while kill -0 "$MAINPID" 2>/dev/null; do {probe} && kill -0 "$MAINPID" && exit 0; sleep 1; done; '
+    "echo the server ended before it was ready >&2; exit 1"
+)
+"""Waits for the probe, and not a second longer than the server lives: `curl --retry` would sit out the whole start
+timeout after the server has died. The second `kill -0` is for a foreign server that answers on the port."""
+_STORE: Final = "/etc/credstore"
+_USER_STORE: Final = "%h/.config/credstore"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeUnit:
+    """One .service file, key by key."""
+
+    template: str
+    file: str
+    """Below the host's directory."""
+    unit: str
+    notes: tuple[str, ...]
+    description: str
+    after: tuple[str, ...]
+    wants: tuple[str, ...]
+    conflicts: tuple[str, ...]
+    files: tuple[str, ...]
+    restart: Restart
+    command: tuple[Word, ...]
+    """The program and its arguments."""
+    ready: tuple[str, ...] | None
+    """The command that ends once the server is ready."""
+    environment: tuple[tuple[str, Word], ...]
+    credentials: tuple[Word, ...]
+    dynamic_user: bool
+    user: str | None
+    groups: tuple[str, ...]
+    user_manager: bool
+    """Whether a user's own manager runs it, which refuses what only root may set."""
+    cache: str
+    """Its directory below the cache directory."""
+    device_allow: tuple[str, ...]
+    computes_on_cpu: bool
+    loopback_only: bool
+    home_hidden: bool
+    """Whether nothing that it needs is below /home."""
+    writable: tuple[str, ...]
+    memory: str | None
+    tasks: int | None
+    cpu_quota: str | None
+    memlock: str | None
+    nofile: int | None
+    start_timeout: int
+    stop_timeout: int
+    wanted_by: str | None
+    overrides: tuple[Override, ...]
+
+    @property
+    def argv(self) -> tuple[Word, ...]:
+        """The server's words after its own name."""
+        return self.command[1:]
+
+
+def _quote(word: str) -> str:
+    return word if word.replace("/", "").replace("-", "").replace(":", "").replace(".", "").isalnum() else f"'{word}'"
+
+
+def _ready(resolution: Resolution) -> tuple[str, ...] | None:
+    if resolution.probe is None:
+        return None
+    return ("/bin/sh", "-c", _WAIT.format(probe=" ".join(_quote(word) for word in probe_words(resolution.probe))))
+
+
+def native(resolution: Resolution) -> NativeUnit:
+    """Decide every key."""
+    host, limits = resolution.host, resolution.limits
+    rules = ENGINES[resolution.engine.kind].devices(resolution.backend)
+    user_manager = host.rootless is not None
+    directory = f"{host.home.lstrip('/')}/.config/systemd/user" if user_manager else "etc/systemd/system"
+    home: Word = Spec(f"%C/{resolution.name}")
+    store = _USER_STORE if user_manager else _STORE
+    key = resolution.api_key
+    used = (*resolution.files, *resolution.writable, resolution.binary)
+    return NativeUnit(
+        template=f"{resolution.engine.kind}.service.j2",
+        file=f"{directory}/{resolution.name}.service",
+        unit=f"{resolution.name}.service",
+        notes=notes(resolution),
+        description=description(resolution),
+        after=tuple(dict.fromkeys((*resolution.after, *resolution.conflicts))),
+        wants=resolution.after,
+        conflicts=resolution.conflicts,
+        files=resolution.files,
+        restart=resolution.restart,
+        command=(resolution.binary, *argv(resolution)),
+        ready=_ready(resolution),
+        environment=(("HOME", home), *((name, value) for name, value in resolution.environment if name != "HOME")),
+        credentials=() if key is None else (Spec(f"{key}:{store}/{key}") if user_manager else f"{key}:{store}/{key}",),
+        dynamic_user=not user_manager and host.user is None,
+        user=None if user_manager else host.user,
+        groups=("render", "video") if rules is not None and not user_manager else (),
+        user_manager=user_manager,
+        cache=resolution.name,
+        device_allow=tuple(f"{node} rw" for node in rules.unit_nodes) if rules is not None else (),
+        computes_on_cpu=rules is None,
+        loopback_only=not resolution.exposed and not resolution.fetches,
+        home_hidden=not user_manager and not any(path.startswith(("/home/", "/root/", "/run/user/")) for path in used),
+        writable=resolution.writable,
+        memory=None if limits.memory is None else str(limits.memory),
+        tasks=limits.pids,
+        cpu_quota=None if limits.cpus is None else f"{round(limits.cpus * 100)}%",
+        memlock=None if limits.memlock is None else "infinity" if limits.memlock < 0 else str(limits.memlock),
+        nofile=limits.nofile,
+        start_timeout=resolution.start_timeout,
+        stop_timeout=resolution.stop_timeout,
+        wanted_by=wanted_by(resolution),
+        overrides=resolution.overrides,
+    )
