@@ -179,58 +179,6 @@ def test_what_was_meant_reaches_podman_or_was_refused(quadlet: Quadlet, batch: l
         check(meant, run.services[f"u{index}.service"])
 
 
-written_values = st.lists(
-    st.sampled_from([*"ab \t\"'\\;=1x-é", r"\\", r"\"", r"\x41", r"\n", " b", '""']), min_size=1, max_size=9
-).map("".join)
-
-
-def pairs(value: str) -> list[str]:
-    return [f"{name}={text}" for name, text in dict(unitfile.split_keyval(value)).items()]
-
-
-READERS: dict[str, tuple[str, Callable[[str], Sequence[str]]]] = {
-    "Exec": ("", unitfile.split_exec),
-    "PodmanArgs": ("", unitfile.split_args),
-    "Environment": ("--env", pairs),
-    "Sysctl": ("--sysctl", unitfile.split_strv),
-    "PublishPort": ("--publish", lambda value: [value]),
-    "ShmSize": ("--shm-size", lambda value: [text] if (text := unitfile.lookup_last(value)) else []),
-}
-"""The option of a key, and how quadgen reads it."""
-
-
-@each_quadlet
-@many
-@given(batch=st.lists(st.tuples(st.sampled_from(sorted(READERS)), written_values), min_size=BATCH, max_size=BATCH))
-def test_any_text_is_read_as_the_generator_reads_it_or_refused(
-    quadlet: Quadlet, batch: list[tuple[str, str]], tmp_path: Path
-) -> None:
-    texts_by_name = {"plain": f"[Container]\nImage={IMAGE}\nTimezone=last\n"}
-    expected: dict[str, list[str]] = {"plain": []}
-    for index, (key, value) in enumerate(batch):
-        text = f"[Container]\nImage={IMAGE}\n{key}={value}\nTimezone=last\n"
-        option, split = READERS[key]
-        with contextlib.suppress(Malformed):
-            [written] = unitfile.gather(unitfile.read(text))["Container", key] or [""]
-            words = split(written) if written else []
-            expected[f"u{index}"] = [part for word in words for part in ((option, word) if option else (word,))]
-            texts_by_name[f"u{index}"] = text
-    run = generated(quadlet, tmp_path, texts_by_name)
-    assert (run.status, run.messages) == (0, [])
-    assert len(run.services) == len(expected)
-    arrived = {name: arguments(run, name) for name in expected}
-    for name, words in expected.items():
-        assert Counter(arrived[name]) - Counter(arrived["plain"]) == Counter(words)
-        if "\nExec=" in texts_by_name[name]:
-            assert arrived[name][arrived[name].index(IMAGE) + 1 :] == words
-
-
-def arguments(run: DryRun, name: str) -> list[str]:
-    """What podman is given, specifiers and variables as they are written."""
-    [line] = assignments(run.services[f"{name}.service"], "ExecStart")
-    return words_of(line)
-
-
 @each_quadlet
 def test_a_unit_that_the_generator_drops_is_seen(quadlet: Quadlet, tmp_path: Path) -> None:
     good = f"[Container]\nImage={IMAGE}\n"

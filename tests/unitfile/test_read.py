@@ -57,8 +57,8 @@ def test_values_are_gathered_by_key_and_an_empty_one_resets() -> None:
 
 
 def test_characters_beyond_ascii_stay_as_they_are() -> None:
-    text = "[Unit]\nDescription=\N{LLAMA} a\N{NO-BREAK SPACE}b\tc\N{LINE SEPARATOR}d\n"
-    assert read(text)[0].value == "\N{LLAMA} a\N{NO-BREAK SPACE}b\tc\N{LINE SEPARATOR}d"
+    text = "[Unit]\nDescription=\N{NO-BREAK SPACE}\N{LLAMA} a\N{NO-BREAK SPACE}b\tc\N{LINE SEPARATOR}d\n"
+    assert read(text)[0].value == "\N{NO-BREAK SPACE}\N{LLAMA} a\N{NO-BREAK SPACE}b\tc\N{LINE SEPARATOR}d"
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,8 @@ def test_characters_beyond_ascii_stay_as_they_are() -> None:
         ("[Unit]\nA=\0\n", 2, "the character U+0000 has no place in a unit file"),
         ("[Unit]\nA=a\rB=b\n", 2, "the character U+000D has no place in a unit file"),
         ("[Unit]\nA=\ufffe\n", 2, "the character U+FFFE has no place in a unit file"),
+        ("[Unit]\nA\N{NO-BREAK SPACE}=a\n", 2, "a key is letters, digits and dashes"),
+        ("[Unit]\nA=" + "x" * 200_000, 2, "a line of more than 200,000 characters is refused"),
         ("[Unit]\nA=a\N{NO-BREAK SPACE}\n", 2, "Podman drops a blank at the end of this line"),
         ("[Unit]\nA=é" + "x" * 200_000, 2, "a line of more than 200,000 characters is refused"),
         ("[Unit]\n\nA=1\n[U", 4, "a section is a name in brackets on a line of its own"),

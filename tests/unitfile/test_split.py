@@ -112,6 +112,11 @@ def test_systemds_words(value: str, words: tuple[str, ...]) -> None:
     assert unitfile.service_split(value) == words
 
 
+def test_an_escaped_semicolon_is_one_only_in_a_command_line() -> None:
+    with pytest.raises(Malformed):
+        unitfile.environment_split(r"A=b \;")
+
+
 @pytest.mark.parametrize("value", ["/x ; /y", "/x ;", '";" /x', r"/x \xe9", r"/x \d", '/x "a', "/x a\\"])
 def test_a_command_line_that_systemd_refuses_or_cuts_in_two_is_refused(value: str) -> None:
     with pytest.raises(Malformed):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from quadgen.document import text_of
 from quadgen.engines.base import Ask
-from quadgen.engines.flags import Option
+from quadgen.engines.flags import COMPILED_IN, Option, known_in, shipped_tables
 from quadgen.engines.side_doors import field_for, reaches_speculation_flag
 from quadgen.resolution import Argument
 
@@ -42,32 +42,33 @@ def side_door(ask: Ask, name: str, *keys: str | int) -> bool:
 
 
 def _known(ask: Ask, name: str, *keys: str | int) -> Option | None:
-    """The option, with what its build says of it reported."""
-    option = ask.engine.table.find(name)
-    build = ask.engine.table.build
+    """The option, with what its build says of it reported; None after a refusal."""
+    table = ask.engine.table
+    option = table.find(name)
+    at_key = keys[0] == "flags"
     if option is None:
-        close = ask.engine.table.nearest(name)
-        hint = f"did you mean {close}?" if close else "see `llama-server --help` of that build"
-        ask.report.add(
-            "unknown-flag", f"llama-server {build} has no {name}", *keys, hint=hint, at_key=keys[0] == "flags"
-        )
+        others = known_in(shipped_tables(), name)
+        if others and others[-1][1].canonical in COMPILED_IN:
+            return others[-1][1]
+        told = [(build, other.deprecated or other.removed) for build, other in others]
+        build, successor = told[-1] if told else (None, None)
+        if successor is not None:
+            hint = f"{build} said: {successor}"
+            ask.report.add(
+                "removed-flag", f"llama-server {table.build} has no {name} any more", *keys, hint=hint, at_key=at_key
+            )
+            return None
+        close = table.nearest(name)
+        known = close is not None and not reaches_speculation_flag(close)
+        hint = f"did you mean {close}?" if known else "see `llama-server --help` of that build"
+        ask.report.add("unknown-flag", f"llama-server {table.build} has no {name}", *keys, hint=hint, at_key=at_key)
     elif option.removed is not None:
-        ask.report.add(
-            "removed-flag",
-            f"llama-server {build} removed {name}",
-            *keys,
-            hint=option.removed,
-            at_key=keys[0] == "flags",
-        )
+        message = f"llama-server {table.build} removed {name}"
+        ask.report.add("removed-flag", message, *keys, hint=option.removed, at_key=at_key)
         return None
     elif option.deprecated is not None:
-        ask.report.warn(
-            "deprecated-flag",
-            f"llama-server {build} deprecates {name}",
-            *keys,
-            hint=option.deprecated,
-            at_key=keys[0] == "flags",
-        )
+        message = f"llama-server {table.build} deprecates {name}"
+        ask.report.warn("deprecated-flag", message, *keys, hint=option.deprecated, at_key=at_key)
     return option
 
 
@@ -118,7 +119,9 @@ def _words(ask: Ask, option: Option, key: str, value: Any) -> Iterable[tuple[str
         if negated:
             switch = not switch
         if option.arity == 0:
-            return [(name,)] if switch else [(option.negations[-1],)] if option.negations else []
+            if switch:
+                return [(name,)]
+            return [(option.negation,)] if option.negation is not None else []
         word = "on" if switch else "off"
         if word in option.values:
             return [(name, word)]

@@ -1,5 +1,6 @@
 """What a service has beside its server: secrets, variables, neighbours, mounts of its own."""
 
+from quadgen.engines.side_doors import reaches_speculation_path
 from quadgen.resolution import Host, Mount, Secret
 from quadgen.resolve import files, overrides, variables
 from quadgen.resolve.report import Reporter, unknown
@@ -7,6 +8,8 @@ from quadgen.unitfile import Spec, Word
 
 CACHE = "/cache"
 """HOME of a container whose root is read-only: shader and JIT caches."""
+NOWHERE = "/nonexistent"
+"""XDG_CONFIG_HOME of every server: llama-server reads a config.ini there before its arguments."""
 _SECRETS = "/run/secrets"
 """Where Podman mounts a secret."""
 
@@ -21,6 +24,9 @@ def secrets(ask: Reporter, host: Host) -> tuple[tuple[Secret, ...], Word | None,
             message = "a native service takes no `secrets`"
             hint = "use `api_key` for the server's key, or runtime: podman"
             ask.add("unsupported-key", message, "secrets", target, hint=hint, at_key=True)
+        elif reaches_speculation_path(target, home=CACHE):
+            message = f"{target} is where llama-server reads a config.ini, which reaches speculation"
+            ask.add("speculation-outside-profile", message, "secrets", target, at_key=True)
         elif target.startswith("/"):
             found.append(Secret(name=name, path=target))
         else:

@@ -98,12 +98,7 @@ def _arguments(ask: Reporter, place: tuple[str, str, str], values: tuple[str, ..
     """Whether words for podman leave the decisions alone; reports those that do not."""
     good = True
     for value in values:
-        try:
-            words = split_args(value)
-        except Malformed as error:
-            ask.add("unsafe-value", f"{place[2]}={value}: {error.reason}", *place)
-            return False
-        for word in words:
+        for word in split_args(value):
             name = word.partition("=")[0]
             short = len(word) > 2 and word[:2] in {"-e", "-v"} and word[1] != "-"  # noqa: PLR2004 - -eNAME=value
             if name in _PODMAN_ARGS or short:
@@ -213,6 +208,13 @@ def _values(ask: Reporter, host: Host, place: tuple[str, str, str], values: tupl
         message = "keep-groups cannot be combined with other groups"
         ask.add("unsafe-value", message, *place, hint="add the user to the group on the host")
         return False
+    if place[1] == "Container" and quadlet_keys.reader(key) in ("args_all", "args_last", "key_val"):
+        for value in values:
+            try:
+                split_args(value)
+            except Malformed as error:
+                ask.add("unsafe-value", f"{key}={value}: {error.reason}", *place)
+                return False
     if key in ("PodmanArgs", "GlobalArgs"):
         return _arguments(ask, place, values)
     if key in ("BindPaths", "BindReadOnlyPaths"):

@@ -123,7 +123,8 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
     start = timing.start_timeout(ask, model, kind.start_timeout)
     stop: int = ask.get("stop_timeout", timing.STOP)
     boxed = host.runtime == "podman" and kind.read_only
-    variables = (*((("HOME", extras.CACHE),) if boxed else ()), *seen.env, *kind.environment(asking))
+    home = (("HOME", extras.CACHE),) if boxed else ()
+    variables = (*home, ("XDG_CONFIG_HOME", extras.NOWHERE), *seen.env, *kind.environment(asking))
     return Resolution(
         host=host, name=ask.service or kind.service, engine=engine, backend=backend, model=model, decision=decision,
         arguments=arguments, environment=extras.environment(ask, variables), devices=seen, image=image or "",

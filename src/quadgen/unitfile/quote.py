@@ -50,7 +50,7 @@ def quote_if_needed(word: Word, *, dollar: bool) -> str:
     """Encode a word, bare where it is plain. Raises `Unsafe` as `check_carried`."""
     check_carried(word)
     text = doubled(word, dollar=dollar)
-    return text if _plain_doubled(text) else quoted(text)
+    return text if _plain_doubled(text) else joined((quoted(text),))
 
 
 def joined(words: Iterable[str]) -> str:

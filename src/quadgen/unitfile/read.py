@@ -36,7 +36,7 @@ def read(text: str) -> tuple[Entry, ...]:
     Raises `Malformed` with the line's number.
     """
     flat = text.replace("\n", " ")
-    if not (flat.isascii() and flat.isprintable()):
+    if not (flat.isascii() and flat.isprintable() and len(flat) <= LONGEST_LINE):
         text = _cleared(text)
     entries: list[Entry] = []
     section = ""
@@ -49,7 +49,7 @@ def read(text: str) -> tuple[Entry, ...]:
             raise Malformed("a line is a comment, a [Section] or Key=value", number)
         if not section:
             raise Malformed("an assignment in front of the first section is ignored", number)
-        entries.append(Entry(section, _name(key) or _no_name(number), value.lstrip(), number))
+        entries.append(Entry(section, _name(key) or _no_name(number), value.lstrip(" \t"), number))
     return tuple(entries)
 
 
@@ -88,7 +88,7 @@ def _lines(text: str) -> Iterator[tuple[str, int]]:
 @lru_cache(maxsize=1024)
 def _name(key: str) -> str:
     """Return the key without the blanks in front of `=`, or nothing where it is no key."""
-    key = key.rstrip()
+    key = key.rstrip(" \t")
     return key if _key(key) else ""
 
 

@@ -79,8 +79,8 @@ def line(value: Word) -> UnitText:
 def path_line(value: Word) -> UnitText:
     """Encode one absolute path, taken as it is: `AssertPathExists=`, `WorkingDirectory=`, `PIDFile=`.
 
-    Raises as `line`, and where the path is not absolute, has a `..`, has a part above 255 bytes, or is
-    above 4,095.
+    Raises as `line`, and for a path that is not absolute, has a `..`, or is too long (4,095 bytes, 255 between
+    two slashes).
     """
     check_bare(value)
     _check_path(value)

@@ -7,7 +7,7 @@ src/basic/extract-word.c and escape.c.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from quadgen.unitfile.text import Malformed
 
@@ -76,9 +76,8 @@ def split_strv(value: str) -> tuple[str, ...]:
 def lookup_last(value: str) -> str:
     """Read a single value (Lookup): its outer double quotes go.
 
-    Raises `Malformed` where versions of Podman differ.
-
-    Up to 5.8.1 any number of quotes goes from each end by itself; later ones strip one matching pair.
+    Raises `Malformed` where versions of Podman differ: up to 5.8.1 any number of quotes goes from each end by
+    itself, later ones strip one matching pair.
     """
     value = value.rstrip()
     if '"' not in value:
@@ -93,11 +92,10 @@ def lookup_last(value: str) -> str:
 def service_split(value: str) -> tuple[str, ...]:
     """Split a command line as systemd does (`ExecStart=` of a service); an empty argument is one.
 
-    Raises `Malformed` for an open quote, an unknown escape, bytes that are no UTF-8, a second command after
-    `;`.
+    Raises `Malformed` for an open quote, an unknown escape, bytes that are no UTF-8, and a second command.
     """
     written = _split(value)
-    words = tuple(_systemd(written))
+    words = tuple(_systemd('";"' if word == r"\;" else word for word in written))
     if ";" in written or words[:1] == (";",):
         raise Malformed("a ; by itself starts a second command")
     return words
@@ -122,9 +120,9 @@ def _podman(value: str) -> tuple[str, ...]:
     return words
 
 
-def _systemd(written: list[str]) -> Iterator[str]:
+def _systemd(written: Iterable[str]) -> Iterator[str]:
     for word in written:
-        text = ";" if word == r"\;" else _unquote(word, _systemd_escape)
+        text = _unquote(word, _systemd_escape)
         try:
             yield text if text.isascii() else text.encode(errors="surrogateescape").decode()
         except UnicodeError:
