@@ -1,6 +1,24 @@
 """Values that break unit files, as hypothesis strategies: what people write into a fleet, and worse."""
 
+import os
+from typing import TypeVar
+
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+
+BATCH = 20
+"""Units in one run of a generator, which costs 20 ms whatever it reads."""
+
+in_batches = settings(
+    max_examples=110 if os.environ.get("CI") == "true" else 10,
+    deadline=None,
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.function_scoped_fixture,
+    ],
+)
+"""For a test of `batches`: 2,200 examples in CI, 200 elsewhere."""
 
 SNIPPETS = (
     '{"enable_thinking":false}', '{"a": "b c", "d": [1, "\\n"]}', r"\.ffn_(up|down|gate)_exps\.=CPU",
@@ -39,3 +57,10 @@ paths = st.one_of(
     st.text(characters.filter(lambda char: char not in "/:\0"), min_size=1, max_size=8).map(lambda name: f"/{name}"),
 )
 """Absolute paths without the colon that separates a volume's parts."""
+
+T = TypeVar("T")
+
+
+def batches(example: st.SearchStrategy[T]) -> st.SearchStrategy[list[T]]:
+    """`BATCH` examples at once, for a judge that is a program."""
+    return st.lists(example, min_size=BATCH, max_size=BATCH)

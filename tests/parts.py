@@ -57,6 +57,14 @@ class Quadlet:
             status=done.returncode,
         )
 
+    def generate(self, directory: Path, containers: dict[str, str]) -> DryRun:
+        """Generate these `.container` files, text by stem, and nothing else that `directory` holds."""
+        for old in directory.iterdir():
+            old.unlink()
+        for stem, text in containers.items():
+            (directory / f"{stem}.container").write_bytes(text.encode())
+        return self.run(directory)
+
 
 def missing(part: str) -> Path:
     """Skip the test that asked for `part`, or fail it where parts are required. Never returns."""

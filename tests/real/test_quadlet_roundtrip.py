@@ -6,27 +6,22 @@ shares nothing with the code under test, says which argument vector systemd woul
 
 import contextlib
 import json
-import os
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from hostile import names, paths, texts
-from parts import DryRun, Quadlet, each_quadlet
+from hostile import batches, in_batches, names, paths, texts
+from parts import Quadlet, each_quadlet
 from quadgen import unitfile
-from quadgen.unitfile import Malformed, Unsafe
+from quadgen.unitfile import Unsafe
 from systemd_words import NotLoaded, assignments, command, specified, words_of
 
 IMAGE = "localhost/image:tag"
-BATCH = 20
-"""Units in one run of a generator, which costs 20 ms whatever it reads."""
-BATCHES = 110 if os.environ.get("CI") == "true" else 10
 TAKES_A_VALUE = frozenset({
     "--name", "--env", "--label", "--annotation", "-v", "--publish", "--device", "--health-cmd", "--hostname",
     "--sysctl", "--pull", "--shm-size", "--tz",
@@ -38,16 +33,6 @@ SINGLE = (
     ("ShmSize", "--shm-size", unitfile.last),
     ("Pull", "--pull", unitfile.last),
     ("PublishPort", "--publish", unitfile.raw),
-)
-
-many = settings(
-    max_examples=BATCHES,
-    deadline=None,
-    suppress_health_check=[
-        HealthCheck.too_slow,
-        HealthCheck.data_too_large,
-        HealthCheck.function_scoped_fixture,
-    ],
 )
 
 
@@ -129,15 +114,6 @@ def draw_options(draw: st.DrawFn, meant: Meant) -> None:
         meant.options.append(("--health-cmd", json.dumps(health, separators=(",", ":"))))
 
 
-def generated(quadlet: Quadlet, directory: Path, units_by_name: dict[str, str]) -> DryRun:
-    """Run the generator over these units and over nothing else."""
-    for old in directory.iterdir():
-        old.unlink()
-    for name, text in units_by_name.items():
-        (directory / f"{name}.container").write_bytes(text.encode())
-    return quadlet.run(directory)
-
-
 def options_and_rest(argv: list[str]) -> tuple[list[tuple[str, str]], list[str]]:
     """The options of `podman run` that take a value, and all from the first word on that is no option."""
     options = []
@@ -169,10 +145,10 @@ def check(meant: Meant, service: str) -> None:
 
 
 @each_quadlet
-@many
-@given(batch=st.lists(units(), min_size=BATCH, max_size=BATCH))
+@in_batches
+@given(batch=batches(units()))
 def test_what_was_meant_reaches_podman_or_was_refused(quadlet: Quadlet, batch: list[Meant], tmp_path: Path) -> None:
-    run = generated(quadlet, tmp_path, {f"u{index}": meant.text() for index, meant in enumerate(batch)})
+    run = quadlet.generate(tmp_path, {f"u{index}": meant.text() for index, meant in enumerate(batch)})
     assert (run.status, run.messages) == (0, [])
     assert len(run.services) == len(batch)
     for index, meant in enumerate(batch):
@@ -182,7 +158,7 @@ def test_what_was_meant_reaches_podman_or_was_refused(quadlet: Quadlet, batch: l
 @each_quadlet
 def test_a_unit_that_the_generator_drops_is_seen(quadlet: Quadlet, tmp_path: Path) -> None:
     good = f"[Container]\nImage={IMAGE}\n"
-    run = generated(quadlet, tmp_path, {"good": good, "bad": f"{good}Imagge=x\n"})
+    run = quadlet.generate(tmp_path, {"good": good, "bad": f"{good}Imagge=x\n"})
     assert list(run.services) == ["good.service"]
     assert run.status == 1
     assert any("Imagge" in message for message in run.messages)
@@ -195,7 +171,7 @@ def test_a_unit_that_loses_or_changes_an_argument_in_silence_is_seen(
 ) -> None:
     argv = [word.strip('"') for word in line.removeprefix("Exec=").split()]
     meant = Meant(container=[line], argv=argv)
-    run = generated(quadlet, tmp_path, {"u": meant.text()})
+    run = quadlet.generate(tmp_path, {"u": meant.text()})
     assert run.status == 0
     with pytest.raises(AssertionError):
         check(meant, run.services["u.service"])
@@ -230,6 +206,6 @@ def test_what_an_encoder_refuses_would_not_arrive(quadlet: Quadlet, loss: str, t
         meant.options.append((option, value))
     else:
         meant.podman.append(value)
-    run = generated(quadlet, tmp_path, {"u": meant.text()})
+    run = quadlet.generate(tmp_path, {"u": meant.text()})
     with pytest.raises((AssertionError, NotLoaded)):
         check(meant, run.services["u.service"])

@@ -20,8 +20,11 @@ def command(
     """
     from quadgen.cli import console, work  # noqa: PLC0415 - heavy
 
-    found, summary = work.verify(directory, frozenset(host) if host else None)
+    found, programs = work.verify(directory, frozenset(host) if host else None)
     console.show(found, format)
     if console.refuses(found):
         raise typer.Exit(Exit.REFUSED)
-    console.say(summary)
+    if found:
+        console.say(f"{directory}: nothing refused by {programs}, but not everything was verified")
+    else:
+        console.say(f"{directory}: {programs} take every unit as it was meant")

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Mapping
 
 from quadgen import disk
+from quadgen.cli.progress import progress
 from quadgen.pipeline import Compiled, compile_fleet
 from quadgen.problems import Problem
 
@@ -37,19 +38,15 @@ def compiled(fleet: str, hosts: list[str] | None, *, about: str | None = None) -
     return compile_fleet(fleet, Folder(fleet), only=frozenset(hosts) if hosts else None, about=about)
 
 
-def _unseen(*_: object) -> None:
-    """Show no progress."""
-
-
 def verify(directory: str, hosts: frozenset[str] | None) -> tuple[list[Problem], str]:
-    """Run the real programs over a tree on disk; the problems, and a summary for when there are none."""
+    """Run the real programs over a tree on disk; the problems, and which programs were asked."""
     from quadgen.verify import find_generators, find_systemd_analyze, verify_tree  # noqa: PLC0415 - only this needs subprocesses
 
     generators = find_generators(os.environ)
     analyze = find_systemd_analyze(os.environ)
-    found = verify_tree(directory, generators=generators, systemd_analyze=analyze, hosts=hosts, progress=_unseen)
+    found = verify_tree(directory, generators=generators, systemd_analyze=analyze, hosts=hosts, progress=progress)
     programs = [f"Quadlet {generator.version}" for generator in generators] + (["systemd-analyze"] if analyze else [])
-    return found, f"{directory}: {' and '.join(programs)} take every unit as it was meant"
+    return found, " and ".join(programs)
 
 
 def verified(done: Compiled) -> list[Problem]:

@@ -68,7 +68,7 @@ def figures(row: Row) -> str:
     """Say what was measured: "94.0 -> 115.1 tok/s on copy, 1.22x", or "1.22x on copy"."""
     if row.rate is None or row.against_rate is None:
         return f"{_times(row.ratio)}x on {row.workload}"
-    return f"{_rate(row.against_rate)} -> {_rate(row.rate)} tok/s on {row.workload}, {_times(row.ratio)}x"
+    return f"{_rate(row.against_rate)} -> {_rate(row.rate)} {row.unit} on {row.workload}, {_times(row.ratio)}x"
 
 
 def quoted(row: Row) -> str:

@@ -123,6 +123,7 @@ class RowText(_Strict):
     rate: Rate | None = None
     against_rate: Rate | None = None
     ratio: Rate | None = None
+    unit: Literal["tok/s", "tok/CPU-s"] = "tok/s"
     header: Written | None = None
     acceptance: Annotated[float, Field(ge=0, le=1)] | None = None
     accepted: Whole | None = None

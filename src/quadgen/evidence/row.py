@@ -35,6 +35,8 @@ class Row:
     rate: float | None = None
     against_rate: float | None = None
     """Both rates are known, or neither."""
+    unit: str = "tok/s"
+    """Of both rates; `tok/CPU-s`: per second of the server's processor time, which other load does not move."""
     header: str | None = None
     """sha256 of the checkpoint's header."""
     acceptance: float | None = None

@@ -14,6 +14,7 @@ from quadgen.evidence import (
     loss,
     refusal_notes,
     verdict,
+    where,
 )
 from quadgen.evidence import Policy as EvidencePolicy
 from quadgen.resolution import Decision, Model
@@ -227,5 +228,5 @@ def _measured(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, draft: M
         head_file=wish.model.mtp if "draft-mtp" in spec.spec_types and isinstance(wish.model.mtp, str) else None,
         rows=found.rows,
         costs=costs(request, gate.ledger),
-        notes=(f"{spec.name}: {setting.describe()}, measured to win on {row.workload}",),
+        notes=(f"{spec.name}: {setting.describe()}, measured to win on {row.workload}{where(row, request)}",),
     )
