@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from quadgen.engines.flags import Choice, FlagTable
+from quadgen.engines.side_doors import doors_in
 from quadgen.fleet.load import Fleet
 from quadgen.problems import Collector, Path, Problem
 from quadgen.resolution import EngineEntry, Model
@@ -67,6 +68,10 @@ def _engines(fleet: Fleet, learned: Mapping[str, FlagTable], tables: Tables, sin
         image = fields.get("image")
         if image and (wrong := check_image(image)):
             sink.add(Problem(code="unexpected-value", message=wrong[0], path=(*path, "image"), hint=wrong[1]))
+        for word in fields.get("entrypoint") or ():
+            for door in doors_in(word):
+                message = f"{door} reaches speculation, which only a profile may"
+                sink.add(Problem(code="speculation-outside-profile", message=message, path=(*path, "entrypoint")))
         if not complete:
             continue
         build = fields.get("build")

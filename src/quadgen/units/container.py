@@ -1,5 +1,6 @@
 """The words of a Quadlet .container unit."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -86,6 +87,13 @@ def _directory(resolution: Resolution) -> str:
     return "etc/containers/systemd"
 
 
+def _entrypoint(words: tuple[str, ...]) -> str | None:
+    """One word as it is; several as the JSON array that podman-run(1) takes."""
+    if len(words) < 2:  # noqa: PLR2004 - an array takes two
+        return words[0] if words else None
+    return json.dumps(list(words), separators=(",", ":"))
+
+
 def _health(probe: Probe | None) -> Health | None:
     if probe is None:
         return None
@@ -141,7 +149,7 @@ def container(resolution: Resolution) -> ContainerUnit:
         name=resolution.name,
         pull=pull,
         auto_update=resolution.auto_update,
-        entrypoint=" ".join(resolution.entrypoint) or None,
+        entrypoint=_entrypoint(resolution.entrypoint),
         devices=resolution.devices.passed,
         keep_groups=gpu and host.rootless is not None,
         label_disable=gpu and disable,

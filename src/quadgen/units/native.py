@@ -78,6 +78,13 @@ def _ready(resolution: Resolution) -> tuple[str, ...] | None:
     return ("/bin/sh", "-c", _WAIT.format(probe=" ".join(_quote(word) for word in probe_words(resolution.probe))))
 
 
+def _online(resolution: Resolution) -> tuple[str, ...]:
+    """Whether it needs the network to be up: it fetches its model, or binds an address that an interface must have."""
+    named = resolution.binds not in ("0.0.0.0", "::") and resolution.exposed  # noqa: S104 - compared, not bound
+    user_manager = resolution.host.rootless is not None  # which has no such target
+    return ("network-online.target",) if (named or resolution.fetches) and not user_manager else ()
+
+
 def native(resolution: Resolution) -> NativeUnit:
     """Decide every key."""
     host, limits = resolution.host, resolution.limits
@@ -94,8 +101,8 @@ def native(resolution: Resolution) -> NativeUnit:
         unit=f"{resolution.name}.service",
         notes=notes(resolution),
         description=description(resolution),
-        after=tuple(dict.fromkeys((*resolution.after, *resolution.conflicts))),
-        wants=resolution.after,
+        after=tuple(dict.fromkeys((*_online(resolution), *resolution.after, *resolution.conflicts))),
+        wants=tuple(dict.fromkeys((*_online(resolution), *resolution.after))),
         conflicts=resolution.conflicts,
         files=resolution.files,
         restart=resolution.restart,
