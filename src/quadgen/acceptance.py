@@ -48,7 +48,8 @@ class Acceptance:
     """Drafted tokens that the target model agreed with."""
     drafted: int
     rounds: int | None
-    """Verification passes. On a request's line from the mean length, which has two decimals; None without it."""
+    """Verification passes. A request's line tells them by its mean length, to two decimals: None where it has none,
+    or where nothing was accepted."""
     mean_length: float | None
     """Tokens that a verification pass yields, at least 1; None where the build does not print it."""
     drafter: str | None = None

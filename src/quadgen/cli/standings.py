@@ -1,11 +1,21 @@
 """Where each profile stands on each backend, for `quadgen profiles`."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 
-from quadgen.evidence import Kind, Ledger, Policy, Request, Row, Setting, costs, quoted, verdict
-from quadgen.evidence import cost as costing
+from quadgen.evidence import (
+    NO_SPECULATION,
+    Ledger,
+    Policy,
+    Request,
+    Setting,
+    cost,
+    costs,
+    quoted,
+    refusal_notes,
+    verdict,
+)  # fmt: skip
 from quadgen.fleet.kinds import BACKENDS
 from quadgen.pipeline import Compiled
 from quadgen.problems import Collector, Problem, Rejected
@@ -15,7 +25,7 @@ from quadgen.speculation import BUILTIN, ProfileSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """One profile on one backend with one model."""
+    """One profile on one backend, with one model where measurements name one."""
 
     profile: str
     setting: str
@@ -28,90 +38,72 @@ class Standing:
     against: str | None
     ratio: float | None
     rows: tuple[str, ...]
-    costs: tuple[str, ...]
-    measured: str | None
+    """Ids of the rows that decide."""
+    notes: tuple[str, ...]
+    """The measurements in words: what decides, what it costs elsewhere, or what speaks against it."""
 
 
-def _models(spec: ProfileSpec, backend: str, ledger: Ledger, setting: Setting) -> list[str]:
-    rows: Iterable[Row] = ledger.of_setting("llama.cpp", backend, setting)
-    return list(dict.fromkeys(row.model for row in rows if row.workload == spec.workload))
+def _request(spec: ProfileSpec, backend: str, model: str, *, head: bool, against: Setting, policy: Policy) -> Request:
+    return Request(
+        engine="llama.cpp", build=None, backend=backend, devices=(), model=model, header=None,
+        setting=spec.setting(spec.draft_model), against=against, default=Setting.of(("draft-mtp",) if head else ()),
+        workload=spec.workload or "", policy=policy,
+    )  # fmt: skip
 
 
-def _comparator(spec: ProfileSpec, profiles: Mapping[str, ProfileSpec], head: bool) -> Setting:
+def _comparator(spec: ProfileSpec, profiles: Mapping[str, ProfileSpec], *, head: bool) -> Setting:
     other = profiles[spec.against]
     return Setting.of(("draft-mtp",) if head else ()) if other.name == "default" else other.setting(other.draft_model)
+
+
+def _floor(spec: ProfileSpec, backend: str, ledger: Ledger) -> Standing:
+    rows = [row for row in ledger.of_setting("llama.cpp", backend, spec.setting()) if row.against == NO_SPECULATION]
+    return Standing(
+        profile=spec.name, setting=spec.setting().describe(), backend=backend, model=None, verdict="floor",
+        workload=None, against=None, ratio=None, rows=tuple(row.id for row in rows),
+        notes=tuple(f"{row.model}: {quoted(row)}" for row in rows),
+    )  # fmt: skip
+
+
+def _measured(
+    spec: ProfileSpec, backend: str, ledger: Ledger, profiles: Mapping[str, ProfileSpec], policy: Policy
+) -> Iterator[Standing]:
+    """What is measured of a profile on a backend: one a model and comparator."""
+    rows = ledger.of_setting("llama.cpp", backend, spec.setting(spec.draft_model))
+    for model in dict.fromkeys(row.model for row in rows if row.workload == spec.workload):
+        for head in (True,) if spec.needs_mtp or spec.against != "default" else (True, False):
+            against = _comparator(spec, profiles, head=head)
+            request = _request(spec, backend, model, head=head, against=against, policy=policy)
+            found = verdict(request, ledger)
+            if found.row is not None:
+                yield Standing(
+                    profile=spec.name, setting=request.setting.describe(), backend=backend, model=model,
+                    verdict=found.kind.value, workload=spec.workload, against=against.describe(), ratio=found.ratio,
+                    rows=tuple(row.id for row in found.rows),
+                    notes=(
+                        *(f"{model}: {quoted(row)}" for row in found.rows),
+                        *(cost(row) for row in costs(request, ledger)),
+                    ),
+                )  # fmt: skip
 
 
 def _on(
     spec: ProfileSpec, backend: str, ledger: Ledger, profiles: Mapping[str, ProfileSpec], policy: Policy
 ) -> Iterator[Standing]:
-    setting = spec.setting(spec.draft_model)
     if spec.floor:
-        yield Standing(
-            profile=spec.name,
-            setting=setting.describe(),
-            backend=backend,
-            model=None,
-            verdict="floor",
-            workload=None,
-            against=None,
-            ratio=None,
-            rows=(),
-            costs=(),
-            measured=None,
-        )
+        yield _floor(spec, backend, ledger)
         return
-    heads = [True] if spec.needs_mtp else [True, False]
-    empty = True
-    for model in _models(spec, backend, ledger, setting):
-        for head in heads:
-            against = _comparator(spec, profiles, head)
-            request = Request(
-                engine="llama.cpp",
-                build=None,
-                backend=backend,
-                devices=(),
-                model=model,
-                header=None,
-                setting=setting,
-                against=against,
-                default=Setting.of(("draft-mtp",) if head else ()),
-                workload=spec.workload or "",
-                policy=policy,
-            )
-            found = verdict(request, ledger)
-            if found.kind is Kind.UNMEASURED or found.row is None:
-                continue
-            empty = False
-            yield Standing(
-                profile=spec.name,
-                setting=setting.describe(),
-                backend=backend,
-                model=model,
-                verdict=found.kind.value,
-                workload=spec.workload,
-                against=against.describe(),
-                ratio=found.ratio,
-                rows=tuple(row.id for row in found.rows),
-                costs=tuple(costing(row) for row in costs(request, ledger)),
-                measured=quoted(found.row),
-            )
-            if spec.against != "default":
-                break
-    if empty:
+    found = list(_measured(spec, backend, ledger, profiles, policy))
+    yield from found
+    if not found:
+        against = _comparator(spec, profiles, head=True)
+        anyone = replace(policy, evidence="backend")
+        request = _request(spec, backend, "", head=True, against=against, policy=anyone)
         yield Standing(
-            profile=spec.name,
-            setting=setting.describe(),
-            backend=backend,
-            model=None,
-            verdict="unmeasured",
-            workload=spec.workload,
-            against=spec.against,
-            ratio=None,
-            rows=(),
-            costs=(),
-            measured=None,
-        )
+            profile=spec.name, setting=request.setting.describe(), backend=backend, model=None, verdict="unmeasured",
+            workload=spec.workload, against=against.describe(), ratio=None, rows=(),
+            notes=refusal_notes(request, ledger, verdict(request, ledger)),
+        )  # fmt: skip
 
 
 def standings(compiled: Compiled | None, backend: str | None) -> list[Standing]:
@@ -121,7 +113,12 @@ def standings(compiled: Compiled | None, backend: str | None) -> list[Standing]:
         raise Rejected([Problem(code="unexpected-value", message=message, hint=hint)])
     if compiled is not None:
         gate = compiled.resolved.gate
-        ledger, profiles, policy = gate.ledger, gate.catalog.profiles, gate.policy
+        ledger, policy, models = gate.ledger, gate.policy, gate.catalog.models
+        # ledgers know a draft model by its id, the fleet by its key
+        profiles: Mapping[str, ProfileSpec] = {
+            name: replace(spec, draft_model=models[spec.draft_model].id if spec.draft_model in models else None)
+            for name, spec in gate.catalog.profiles.items()
+        }
     else:
         from quadgen.evidence import shipped_rows  # noqa: PLC0415 - a fleet brings its own
 
@@ -146,6 +143,5 @@ def as_text(found: list[Standing]) -> str:
         lines.append(backend)
         for standing in (each for each in found if each.backend == backend):
             lines.append(f"  {standing.profile:<12} {standing.verdict:<11} {standing.setting}")
-            lines += [f"  {'':<12} {standing.model}: {standing.measured}"] if standing.measured else []
-            lines += [f"  {'':<12} {text}" for text in standing.costs]
+            lines += [f"  {'':<12} {note}" for note in standing.notes]
     return "\n".join(lines) + "\n"

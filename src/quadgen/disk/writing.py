@@ -16,7 +16,7 @@ from quadgen.plan import Change, HostPlan, Kind, Plan, ancestors
 from quadgen.tree import FILE_MODE, HostTree
 
 _DIRECTORY_MODE = 0o755
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL  # which follows no link, either
 _STAYS = frozenset({errno.ENOTEMPTY, errno.EEXIST, errno.EBUSY, errno.ENOENT})
 """Why a directory stays: something is in it (two spellings), it is a mount, it has gone already."""
 
