@@ -116,7 +116,7 @@ def standings(compiled: Compiled | None, backend: str | None) -> list[Standing]:
         ledger, policy, models = gate.ledger, gate.policy, gate.catalog.models
         # ledgers know a draft model by its id, the fleet by its key
         profiles: Mapping[str, ProfileSpec] = {
-            name: replace(spec, draft_model=models[spec.draft_model].id if spec.draft_model in models else None)
+            name: replace(spec, draft_model=models[spec.draft_model].id if spec.draft_model else None)
             for name, spec in gate.catalog.profiles.items()
         }
     else:
