@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostile import batches, in_batches
-from parts import DryRun, Quadlet, each_quadlet
+from parts import DryRun, generators
 from quadgen import unitfile
 from quadgen.unitfile import Malformed
 from systemd_words import assignments, words_of
@@ -48,12 +48,9 @@ def options(words: Sequence[str], option: str) -> list[str]:
     return [part for word in words for part in ((option, word) if option else (word,))]
 
 
-@each_quadlet
 @in_batches
 @given(batch=batches(st.tuples(st.sampled_from(sorted(READERS)), written_values)))
-def test_any_text_is_read_as_the_generator_reads_it_or_refused(
-    quadlet: Quadlet, batch: list[tuple[str, str]], tmp_path: Path
-) -> None:
+def test_any_text_is_read_as_the_generator_reads_it_or_refused(batch: list[tuple[str, str]], tmp_path: Path) -> None:
     texts_by_name = {"plain": f"[Container]\nImage={IMAGE}\nTimezone=last\n"}
     expected: dict[str, list[str]] = {"plain": []}
     for index, (key, value) in enumerate(batch):
@@ -64,32 +61,33 @@ def test_any_text_is_read_as_the_generator_reads_it_or_refused(
             words = split(written) if written else []
             expected[f"u{index}"] = options(words, option)
             texts_by_name[f"u{index}"] = text
-    run = quadlet.generate(tmp_path, texts_by_name)
-    assert (run.status, run.messages) == (0, [])
-    assert len(run.services) == len(expected)
-    arrived = {name: arguments(run, name) for name in expected}
-    for name, words in expected.items():
-        assert Counter(arrived[name]) - Counter(arrived["plain"]) == Counter(words)
-        if "\nExec=" in texts_by_name[name]:
-            assert arrived[name][arrived[name].index(IMAGE) + 1 :] == words
+    for quadlet in generators():
+        run = quadlet.generate(tmp_path, texts_by_name)
+        assert (run.status, run.messages) == (0, [])
+        assert len(run.services) == len(expected)
+        arrived = {name: arguments(run, name) for name in expected}
+        for name, words in expected.items():
+            assert Counter(arrived[name]) - Counter(arrived["plain"]) == Counter(words)
+            if "\nExec=" in texts_by_name[name]:
+                assert arrived[name][arrived[name].index(IMAGE) + 1 :] == words
 
 
 file_lines = st.lists(
     st.sampled_from([
-        "[Container]", "[Service]", "[Unit] ", "Exec=a b", "Exec=--x \\", "  y \\", "  z", "Exec=", "Exec =\\", "\\",
-        "Exec=a\\\\", "Exec=a\\", "\tExec = q", 'Exec="a \\', 'b"', "Label=a=1", 'Label="b=2 3" \\', "c=4", "Label=",
-        "# comment", "; comment \\", "  # comment", "", " ", "#", "PublishPort=\N{NO-BREAK SPACE}1", "PublishPort= 1 2",
-        "PublishPort=3\N{NO-BREAK SPACE}", "PublishPort=\\", "PublishPort=a  \\", "Label=é=\N{LINE SEPARATOR}",
+        "[Container]", "[Service]", "[Unit] ", "Exec=a b", "Exec=--x \\", "  y \\", "  z", "Exec=", "Exec =\\",
+        "\\", "Exec=a\\\\", "Exec=a\\", "\tExec = q", 'Exec="a \\', 'b"', "Label=a=1", 'Label="b=2 3" \\',
+        "Label=c=4", "Label=", "# comment", "; comment \\", "  # comment", "", " ", "#", "PublishPort= 1 2",
+        "PublishPort=\N{NO-BREAK SPACE}1", "PublishPort=3\N{NO-BREAK SPACE}", "PublishPort=\\",
+        "PublishPort=a  \\", "Label=é=\N{LINE SEPARATOR}",
     ]),
     max_size=8,
 )  # fmt: skip
 
 
-@each_quadlet
 @in_batches
 @given(batch=batches(st.tuples(file_lines, st.sampled_from(["\n", "\r\n"]))))
 def test_any_file_is_read_as_the_generator_reads_it_or_refused(
-    quadlet: Quadlet, batch: list[tuple[list[str], str]], tmp_path: Path
+    batch: list[tuple[list[str], str]], tmp_path: Path
 ) -> None:
     texts_by_name = {"plain": f"[Container]\nImage={IMAGE}\n"}
     expected: dict[str, tuple[list[str], list[str]]] = {"plain": ([], [])}
@@ -112,12 +110,13 @@ def test_any_file_is_read_as_the_generator_reads_it_or_refused(
                 ],
             )
             texts_by_name[f"u{index}"] = text
-    run = quadlet.generate(tmp_path, texts_by_name)
-    assert (run.status, run.messages) == (0, [])
-    assert len(run.services) == len(expected)
-    plain = Counter(arguments(run, "plain"))
-    for name, (command, others) in expected.items():
-        arrived = arguments(run, name)
-        end = arrived.index(IMAGE) + 1
-        assert arrived[end:] == command
-        assert Counter(arrived[:end]) - plain == Counter(others)
+    for quadlet in generators():
+        run = quadlet.generate(tmp_path, texts_by_name)
+        assert (run.status, run.messages) == (0, [])
+        assert len(run.services) == len(expected)
+        plain = Counter(arguments(run, "plain"))
+        for name, (command, others) in expected.items():
+            arrived = arguments(run, name)
+            image = arrived.index(IMAGE) + 1
+            assert arrived[image:] == command
+            assert Counter(arrived[:image]) - plain == Counter(others)

@@ -185,6 +185,7 @@ def test_arguments_are_written_like_this(argv: list[Word], text: str) -> None:
         (unitfile.boolean(value=False), "false"),
         (unitfile.number(-1), "-1"),
         (unitfile.seconds(900), "900"),
+        (unitfile.percent(350), "350%"),
         (unitfile.specifier("d"), "%d"),
         (unitfile.specifier("%h"), "%h"),
         (unitfile.key_value("A", "b"), "A=b"),

@@ -1,10 +1,12 @@
 """The reader takes what Podman and systemd read in the same way, and names the line of anything else."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quadgen.unitfile import Entry, Malformed, gather, read
+from quadgen.unitfile import Entry, Malformed, gather, read, read_values
 
 UNIT = """\
 # a comment
@@ -107,3 +109,46 @@ def test_any_text_reads_or_is_refused_with_one_of_its_lines(text: str) -> None:
         assert 1 <= outcome <= text.count("\n") + 1
     else:
         assert all(entry.section and entry.key and entry.value == entry.value.strip() for entry in outcome)
+
+
+LINES = (
+    "[Unit]",
+    "[Container]",
+    "[A b]",
+    "A=1",
+    "A=",
+    "A=x y",
+    "B= z",
+    "B=b\\",
+    "C = c",
+    "#c",
+    ";c",
+    "",
+    "words",
+    " A=2",
+    "A=é",
+)
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=8).map("\n".join), st.sampled_from(["", "\n", "\n\n", "\r\n"]))
+def test_the_short_way_reads_what_the_long_way_reads(text: str, end: str) -> None:
+    try:
+        wanted: object = gather(read(text + end))
+    except Malformed as refused:
+        wanted = str(refused)
+    try:
+        found: object = read_values(text + end)
+    except Malformed as refused:
+        found = str(refused)
+    assert found == wanted
+
+
+@given(st.text(st.sampled_from("[]AbX=# ;\\\n\r\t\"'\N{NO-BREAK SPACE}\ufeff"), max_size=40))
+def test_the_short_way_refuses_what_the_long_way_refuses(text: str) -> None:
+    try:
+        wanted: object = gather(read(text))
+    except Malformed as refused:
+        with pytest.raises(Malformed, match=re.escape(str(refused))):
+            read_values(text)
+    else:
+        assert read_values(text) == wanted

@@ -18,12 +18,13 @@ from quadgen.unitfile.container import (
     strv,
 )
 from quadgen.unitfile.expand import unpercent, unspecify
-from quadgen.unitfile.read import Entry, gather, read
+from quadgen.unitfile.read import Entry, gather, read, read_values
 from quadgen.unitfile.service import (
     comment,
     line,
     path_line,
     path_words,
+    percent,
     service_environment,
     service_words,
     specifier,
@@ -61,8 +62,10 @@ __all__ = [
     "number",
     "path_line",
     "path_words",
+    "percent",
     "raw",
     "read",
+    "read_values",
     "seconds",
     "service_environment",
     "service_split",

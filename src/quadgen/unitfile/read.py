@@ -16,6 +16,8 @@ from quadgen.unitfile.text import Malformed
 _key = re.compile(r"[A-Za-z][A-Za-z0-9-]*").fullmatch
 _section = re.compile(r"\[([A-Za-z][A-Za-z0-9 _-]*)\]").fullmatch
 _control = re.compile(r"[\x01-\x08\x0b-\x1f\x7f]").search
+_continued = re.compile(r"\\ *(?:\n|\Z)").search
+_PRINTABLE = bytes([*range(0x20, 0x7F), 0x0A])
 
 
 class Entry(NamedTuple):
@@ -51,6 +53,43 @@ def read(text: str) -> tuple[Entry, ...]:
             raise Malformed("an assignment in front of the first section is ignored", number)
         entries.append(Entry(section, _name(key) or _no_name(number), value.lstrip(" \t"), number))
     return tuple(entries)
+
+
+def read_values(text: str) -> dict[tuple[str, str], list[str]]:
+    """Read a unit file and gather its values: `gather(read(text))`, at half the cost for what quadgen writes.
+
+    Raises `Malformed` as `read` does.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    section = ""
+    for line in map(str.strip, text.split("\n") if _is_simple(text) else ()):
+        if line[:1] == "[":
+            header = _section(line)
+            if not header:
+                break
+            section = header[1]
+        elif line and line[0] not in "#;":
+            key, equals, value = line.partition("=")
+            place = (section, key)
+            values = found.get(place)
+            if values is None:
+                if not (equals and section and key and _name(key) == key):
+                    break
+                values = found[place] = []
+            if value:
+                values.append(value.lstrip())
+            else:
+                values.clear()
+    else:
+        return found or gather(read(text))
+    return gather(read(text))
+
+
+def _is_simple(text: str) -> bool:
+    """Whether it is printable ASCII without a continued line."""
+    if not text.isascii() or text.encode().translate(None, _PRINTABLE) or len(text) > LONGEST_LINE:
+        return False
+    return "\\" not in text or not _continued(text)
 
 
 def gather(entries: Iterable[Entry]) -> dict[tuple[str, str], list[str]]:

@@ -76,6 +76,11 @@ def line(value: Word) -> UnitText:
     return UnitText(doubled(value, dollar=False))
 
 
+def percent(value: int) -> UnitText:
+    """Encode a share in whole percent: `CPUQuota=`. systemd expands no specifier there, and `%%` is no share."""
+    return UnitText(f"{value:d}%")
+
+
 def path_line(value: Word) -> UnitText:
     """Encode one absolute path, taken as it is: `AssertPathExists=`, `WorkingDirectory=`, `PIDFile=`.
 
