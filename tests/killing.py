@@ -46,8 +46,9 @@ def write(root: Path, trees: tuple[HostTree, ...], notify: Callable[[str], None]
 
 
 def prepared(root: Path) -> None:
-    """Set up the tree before the change: the old fleet, a wrong mode and a file of somebody's own."""
+    """Set up the tree before the change: the old fleet, a wrong mode, a lost file and one of somebody's own."""
     write(root, OLD)
+    (root / "gone/srv/only/here.service").unlink()
     (root / "claw/etc/mode.service").chmod(0o600)
     (root / FOREIGN).write_text("mine")
 

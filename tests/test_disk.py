@@ -112,7 +112,8 @@ def test_a_host_whose_files_somebody_deleted_is_pruned_with_its_empty_directorie
 
 def test_hand_written_files_and_their_directories_stay(root: Path) -> None:
     write(root, CLAW, FORGE)
-    mine = [root / "forge/etc/containers/systemd/mine.network", root / "README", root / "other/notes.txt"]
+    mine = [root / "forge/etc/containers/systemd/mine.network", root / "README"]
+    mine += [root / "other/notes.txt", root / ".cache/manifest.json"]
     for path in mine:
         path.parent.mkdir(exist_ok=True)
         path.write_text("mine")
@@ -136,8 +137,9 @@ def test_a_choice_of_hosts_leaves_every_other_host_alone(root: Path) -> None:
 
 def test_a_wrong_mode_is_a_difference_and_is_put_right_in_place(root: Path) -> None:
     write(root, CLAW)
-    (root / "claw" / CHAT).chmod(0o600)
     (root / "claw/manifest.json").chmod(0o664)
+    assert kinds(look(root, CLAW)) == [("mode", "claw/manifest.json")]
+    (root / "claw" / CHAT).chmod(0o600)
     times = (root / "claw" / CHAT).stat().st_mtime_ns
     assert kinds(look(root, CLAW)) == [("mode", f"claw/{CHAT}"), ("mode", "claw/manifest.json")]
     write(root, CLAW)
@@ -146,8 +148,8 @@ def test_a_wrong_mode_is_a_difference_and_is_put_right_in_place(root: Path) -> N
 
 
 def test_an_executable_file_gets_its_mode(root: Path) -> None:
-    write(root, tree({"usr/local/bin/x": b"#!/bin/sh\n"}, mode=0o755))
-    assert (root / "claw/usr/local/bin/x").stat().st_mode & 0o7777 == 0o755
+    write(root, tree({"usr/local/bin/x": b"#!/bin/sh\n"}, mode=0o775))
+    assert (root / "claw/usr/local/bin/x").stat().st_mode & 0o7777 == 0o775
 
 
 def test_files_as_rendered_are_adopted_where_the_manifest_is_missing(root: Path) -> None:
@@ -173,6 +175,38 @@ def test_a_stale_temporary_file_is_written_over_not_into(root: Path, tmp_path: P
     assert (tmp_path / "victim").read_text() == "mine"
     assert look(root, new).empty
     assert [path.name for path in (root / "claw" / CHAT).parent.iterdir()] == ["chat.container"]
+
+
+def test_what_a_dead_render_left_is_a_difference_and_is_cleared(root: Path) -> None:
+    write(root, CLAW)
+    (root / "fresh/etc").mkdir(parents=True)
+    (root / "fresh/etc/.x.container.quadgen-new").write_text("ha")
+    (root / ".quadgen-writing").write_text('["fresh/etc/x.container"]')
+    plan = look(root, CLAW)
+    assert (plan.empty, plan.interrupted, kinds(plan)) == (False, True, [])
+    assert write(root, CLAW).empty
+    assert sorted(path.name for path in root.iterdir()) == ["claw"]
+
+
+def test_a_journal_that_was_cut_short_names_nothing_to_clear(root: Path) -> None:
+    write(root, CLAW)
+    (root / "claw/etc/.x.container.quadgen-new").write_text("mine")
+    (root / ".quadgen-writing").write_text('["claw/etc/x.container"')
+    write(root, CLAW)
+    assert not (root / ".quadgen-writing").exists()
+    assert (root / "claw/etc/.x.container.quadgen-new").exists()
+
+
+def test_what_a_dead_render_left_is_not_looked_for_behind_a_link(root: Path, tmp_path: Path) -> None:
+    write(root, CLAW)
+    (tmp_path / "outside/empty").mkdir(parents=True)
+    (tmp_path / "outside/.x.container.quadgen-new").write_text("mine")
+    (root / "fresh").mkdir()
+    (root / "fresh/etc").symlink_to(tmp_path / "outside")
+    (root / ".quadgen-writing").write_text('["fresh/etc/x.container", "fresh/etc/empty/y.container"]')
+    write(root, CLAW)
+    assert (tmp_path / "outside/.x.container.quadgen-new").exists()
+    assert (tmp_path / "outside/empty").exists()
 
 
 def test_the_old_bytes_are_kept_only_for_a_diff(root: Path) -> None:

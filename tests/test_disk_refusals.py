@@ -72,6 +72,15 @@ def test_every_foreign_file_of_every_host_is_refused_in_one_run(root: Path) -> N
     assert [problem.host for problem in problems] == ["claw", "desk"]
 
 
+def test_a_slash_after_the_output_directory_does_not_show_in_messages(root: Path) -> None:
+    (root / "claw/etc").mkdir(parents=True)
+    (root / "claw/etc/x").write_text("mine")
+    with pytest.raises(Rejected, match=f"not-ours: {root}/claw/etc/x is in the way"):
+        write(f"{root}/", tree({"etc/x": b"x"}))
+    with pytest.raises(Rejected, match=f"not-ours: {root}/claw/etc/x is in the way"):
+        empty(f"{root}/", tree({"etc/x": b"x"}))
+
+
 def link(path: Path) -> None:
     path.symlink_to(Path("moved").absolute())
 
@@ -151,6 +160,14 @@ def test_an_output_directory_that_is_a_file_is_said_to_be_none(root: Path) -> No
         empty(root, CLAW)
     with pytest.raises(Unavailable, match=f"cannot write {root}: Not a directory"):
         write(root, CLAW)
+
+
+def test_a_working_directory_that_is_gone_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(Unavailable, match="cannot write rendered: No such file or directory"):
+        write("rendered", CLAW)
 
 
 def test_a_tree_that_nobody_may_write_can_be_surveyed_and_says_why_it_cannot_be_written(

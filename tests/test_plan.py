@@ -105,9 +105,7 @@ def test_a_run_after_a_kill_finds_the_union_and_writes_only_the_final_manifest()
 
 def test_only_the_directories_that_files_need_and_that_do_not_exist_are_made() -> None:
     absent = " ".join(f"claw/{above}" for above in (*ancestors(EMBED)[1:], "gone"))
-    old = standing(
-        {CHAT: b"a", EMBED: None, "gone/x.container": None}, [CHAT, "gone/x.container"], absent=absent
-    )
+    old = standing({CHAT: b"a", EMBED: None, "gone/x.container": None}, [CHAT, "gone/x.container"], absent=absent)
     plan = planned(tree({CHAT: b"a", EMBED: b"b"}, note="new"), old)
     assert plan is not None
     assert plan.directories == tuple(f"claw/{above}" for above in ancestors(EMBED)[1:])
@@ -119,8 +117,7 @@ def test_every_file_that_nobody_lists_is_refused_in_one_run_unless_its_bytes_are
     old = standing({CHAT: b"mine", EMBED: b"mine too", "etc/same.service": b"c"}, [])
     decide(new, old, texts=False, problems=problems)
     assert [problem.message for problem in problems.problems] == [
-        f"rendered/claw/{path} is in the way: no manifest of quadgen lists it, "
-        "and it is not what would be written"
+        f"rendered/claw/{path} is in the way: no manifest of quadgen lists it, and it is not what would be written"
         for path in (CHAT, EMBED)
     ]
     assert {problem.code for problem in problems.problems} == {"not-ours"}
@@ -259,11 +256,7 @@ def test_git_applies_a_diff_to_the_old_tree_and_gets_the_new_one(tmp_path: Path)
         (claw / path).parent.mkdir(parents=True, exist_ok=True)
         (claw / path).write_bytes(data)
     text = "".join(lines(tree(new), standing({**old, "etc/new.service": None}, list(old))))
-    run = subprocess.run(
-        [git, "apply", "-"], input=text.encode(), cwd=tmp_path, check=False, capture_output=True
-    )
+    run = subprocess.run([git, "apply", "-"], input=text.encode(), cwd=tmp_path, check=False, capture_output=True)
     assert (run.returncode, run.stderr) == (0, b"")
-    found = {
-        path.relative_to(claw).as_posix(): path.read_bytes() for path in claw.rglob("*") if path.is_file()
-    }
+    found = {path.relative_to(claw).as_posix(): path.read_bytes() for path in claw.rglob("*") if path.is_file()}
     assert found == {**new, "manifest.json": manifest("claw", new)}

@@ -85,6 +85,14 @@ class Plan:
         return not self.hosts and not self.interrupted
 
     @property
+    def differs(self) -> bool:
+        """Whether a repository would see a difference: git keeps no more of a mode than the executable bits."""
+        return self.interrupted or any(
+            change.kind is not Kind.MODE or ((change.old_mode or 0) ^ (change.new_mode or 0)) & 0o111
+            for change in self.changes
+        )
+
+    @property
     def changes(self) -> Iterator[Change]:
         """Every change, host by host, each host's sorted by path."""
         return (change for host in self.hosts for change in host.changes)

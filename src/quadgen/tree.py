@@ -1,6 +1,7 @@
-"""What a render makes: the files of one host, and the manifest that lists them."""
+"""What a render is made from and what it makes: templates; the files of one host, and the manifest that lists them."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 FILE_MODE = 0o644
 """Units are read by root and by users alike, and hold no secret (systemd.unit(5) has no other need)."""
@@ -27,3 +28,13 @@ class HostTree:
     """Sorted by path, each path once."""
     manifest: bytes
     """The final manifest.json: JSON with `version`, `host` and, in `files`, every path of `files`."""
+
+
+class Template(NamedTuple):
+    """The text of a template."""
+
+    text: str
+    place: str
+    """Where it came from, as problems name it."""
+    own: bool
+    """Whether it is a fleet's own and not quadgen's: then its expressions are fenced in."""

@@ -2,17 +2,26 @@
 
 import os
 from pathlib import Path
+from typing import Final
 
 from quadgen.ownership import shown
-from quadgen.problems import Unavailable
+from quadgen.problems import Place, Problem, Rejected, Unavailable
+from quadgen.tree import Template
+
+LARGEST: Final = 256 * 2**20
+"""Bytes of a file: the fleet of 100,000 hosts has a tenth of it, and /dev/zero has no end."""
 
 
 def read_file(path: str | os.PathLike[str]) -> bytes:
-    """Read a whole file. Raises `Unavailable` with the path and the reason."""
+    """Read a whole file. Raises `Unavailable` with the path and the reason, also where it has no end."""
     try:
-        return Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            data = file.read(LARGEST + 1)
     except OSError as error:
         raise unavailable("read", os.fspath(path), error) from error
+    if len(data) > LARGEST:
+        raise Unavailable(f"cannot read {shown(os.fspath(path))}: it has more than {LARGEST // 2**20} MiB")
+    return data
 
 
 def template_root() -> Path:
@@ -44,21 +53,26 @@ def matching(base: str, pattern: str) -> list[str]:
     return sorted(name for name in found if (Path(base) / name).is_file())
 
 
-def templates(base: str) -> dict[str, tuple[str, str]]:
-    """Read the built-in templates and those of a fleet's own `templates/` directory: name to (text, path).
+def templates(base: str) -> dict[str, Template]:
+    """Read the built-in templates and those of a fleet's own `templates/` directory, by name.
 
-    Raises `Unavailable` where one cannot be read, or is not UTF-8.
+    Raises `Unavailable` where one cannot be read, `Rejected` where one is not UTF-8.
     """
-    found: dict[str, tuple[str, str]] = {}
+    found: dict[str, Template] = {}
     for directory, own in ((template_root(), False), (Path(base) / "templates", True)):
         if own and not directory.is_dir():
             continue
         for path in sorted(directory.glob("*.j2")):
+            data = read_file(path)
             try:
-                text = read_file(path).decode()
+                text = data.decode()
             except UnicodeDecodeError as error:
-                raise Unavailable(f"cannot read {path}: it is not UTF-8") from error
-            found[path.name] = (text, str(path) if own else f"templates/{path.name}")
+                place = Place(file=str(path), line=data.count(b"\n", 0, error.start) + 1, column=1)
+                message = f"byte 0x{data[error.start]:02X} of a template is not UTF-8"
+                raise Rejected([Problem(code="unit-changed-by-template", message=message, place=place)]) from error
+            if path.name in found and found[path.name].text == text:
+                continue  # the fleet of quadgen's own checkout stands beside the built-in templates
+            found[path.name] = Template(text, str(path) if own else f"templates/{path.name}", own)
     return found
 
 

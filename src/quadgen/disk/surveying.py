@@ -30,6 +30,7 @@ def survey(root: str, trees: Iterable[HostTree], *, only: frozenset[str] | None,
     the old bytes, for a diff. `trees` is read once. Raises `Rejected` with everything that is in the way
     (`not-ours`), `Unavailable` where something cannot be read.
     """
+    root = root.rstrip("/") or root  # as a shell completes it; messages name paths below
     look = _Look(root=root, texts=texts)
     plans: list[HostPlan | None] = []
     hosts = set()

@@ -37,6 +37,7 @@ def apply(
     Raises `Rejected` as `survey` does, and `Unavailable` where something cannot be written: then, too, each
     file is old or new, and a later call finishes the work.
     """
+    root = root.rstrip("/") or root
     if not os.path.lexists(root) and not any(only is None or tree.host in only for tree in trees):
         return Plan(hosts=(), interrupted=False)
     umask = os.umask(0)
@@ -100,7 +101,8 @@ def _make(directory: str) -> None:
         if not above:
             raise
         _make(above)
-        _make(directory)
+        with suppress(FileExistsError):  # another render made it meanwhile
+            os.mkdir(directory, _DIRECTORY_MODE)
 
 
 def _carry_out(root: str, plan: Plan) -> None:
