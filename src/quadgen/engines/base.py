@@ -95,6 +95,10 @@ class Engine(Protocol):
         """The types that a profile may draft with."""
 
     @property
+    def program(self) -> str:
+        """Where its published images have the server."""
+
+    @property
     def read_only(self) -> bool:
         """Whether it runs on a read-only root with a writable HOME."""
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from quadgen.engines.base import Ask, BackendDevices
-from quadgen.engines.llama_flags import canonical, extra_arguments, flag_arguments, value_text
+from quadgen.engines.llama_flags import canonical, extra_arguments, flag_arguments, profile_arguments, stated
+from quadgen.engines.llama_values import LARGEST
 from quadgen.resolution import Argument, EngineEntry, Probe
-from quadgen.unitfile import Word
 
 DEVICES: Final[Mapping[str, BackendDevices]] = {
     # ggml/include/ggml-cuda.h: one source serves CUDA and ROCm, so the prefix tells which was compiled
@@ -62,6 +62,7 @@ class LlamaCpp:
         "draft-simple", "draft-eagle3", "draft-mtp", "draft-dflash", "draft-dspark",
         "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache",
     )  # fmt: skip
+    program: str = "/app/llama-server"
     read_only: bool = True
 
     def devices(self, backend: str) -> BackendDevices | None:
@@ -84,9 +85,9 @@ class LlamaCpp:
         health = ask.report.get("health", {})
         if health is False:
             return None
-        flags: Mapping[str, Any] = ask.report.get("flags", {})
-        secure = "ssl-cert-file" in flags
-        prefix = str(flags.get("api-prefix") or "").rstrip("/")
+        secure = stated(ask, "--ssl-cert-file") is not None
+        said = stated(ask, "--api-prefix")
+        prefix = str(said[1]).rstrip("/") if said is not None else ""
         return Probe(
             url=f"{'https' if secure else 'http'}://{_reachable(ask.listen)}:{ask.port}{prefix}/health",
             insecure=secure,
@@ -105,6 +106,8 @@ class LlamaCpp:
             *self._speculation(ask),
             *self._files(ask),
         ]
+        if not (ask.report.get("flags") or ask.report.get("extra_args")):
+            return tuple(decided)
         flags = flag_arguments(ask, {canonical(ask, argument.words[0]) for argument in decided}, OWNED)
         replaced = {canonical(ask, argument.words[0]) for argument in flags}
         kept = [one for one in decided if canonical(ask, one.words[0]) not in replaced] if replaced else decided
@@ -115,14 +118,23 @@ class LlamaCpp:
         if model.hf is not None:
             repo = model.hf.partition(":")[0]
             parts = repo.split("/")
-            found = [Argument(("--hf-repo", model.hf if len(parts) == 2 else "/".join(parts[:2])), "model")]  # noqa: PLR2004 - org/repo
-            return found if len(parts) == 2 else [*found, Argument(("--hf-file", "/".join(parts[2:])), "model")]  # noqa: PLR2004 - org/repo
+            whole = len(parts) == 2  # noqa: PLR2004 - org/repo
+            found = [Argument(("--hf-repo", model.hf if whole else "/".join(parts[:2])), "model")]
+            if not whole:
+                found.append(Argument(("--hf-file", "/".join(parts[2:])), "model"))
+            if ask.paths.mmproj is None:
+                rule = "rule: a projector that the repository happens to hold is not fetched unasked"
+                found.append(Argument(("--no-mmproj",), rule))
+            return found
         found = [Argument(("--model", ask.paths.model), "model")]
         return found if model.url is None else [Argument(("--model-url", model.url), "model"), *found]
 
     def _server(self, ask: Ask) -> list[Argument]:
         report = ask.report
         slots = report.get("slots", 1)
+        if ask.context * slots > LARGEST:
+            message = f"`context` x `slots` is {ask.context * slots} tokens, and llama-server reads at most {LARGEST}"
+            report.add("unexpected-value", message, "context")
         found = [
             Argument(("--alias", report.get("alias", ask.model.name)), "alias"),
             Argument(("--host", ask.listen), "bind"),
@@ -141,11 +153,9 @@ class LlamaCpp:
         found: list[Argument] = []
         if ask.backend != "cpu":
             rule = "rule: a lost card is an error, never a slow server"
-            found += [
-                Argument(("--n-gpu-layers", "all"), rule),
-                Argument(("--fit", "off"), rule),
-                Argument(("--device", ",".join(ask.devices.names)), "devices"),
-            ]
+            found += [Argument(("--n-gpu-layers", "all"), rule), Argument(("--fit", "off"), rule)]
+            if ask.devices.names:  # none after a refusal
+                found.append(Argument(("--device", ",".join(ask.devices.names)), "devices"))
         elif ask.engine.backends - {"cpu"}:
             found.append(Argument(("--device", "none"), "backend"))
         cache = ask.report.get("cache_type")
@@ -155,14 +165,14 @@ class LlamaCpp:
                 self._check_cache(ask, kinds[side])
                 found.append(Argument((f"--cache-type-{side}", kinds[side]), "cache_type"))
         if kinds.get("v") in _QUANTISED:
-            wanted = (ask.report.get("flags") or {}).get("flash-attn")
-            if wanted in (False, "off", "auto"):
+            said = stated(ask, "--flash-attn")
+            if said is None:
+                found.append(Argument(("--flash-attn", "on"), "rule: a quantised V cache needs it"))
+            elif said[1] not in (True, "on"):
                 ask.report.add(
                     "does-not-compose", "a quantised V cache needs flash attention, and `flash-attn` is not on",
-                    "flags", "flash-attn", hint="set `flash-attn: on`, or quantise only K: cache_type: {k: q8_0}",
+                    *said[0], hint="set `flash-attn: on`, or quantise only K: cache_type: {k: q8_0}",
                 )  # fmt: skip
-            elif wanted is None:
-                found.append(Argument(("--flash-attn", "on"), "rule: a quantised V cache needs it"))
         return found
 
     def _check_cache(self, ask: Ask, kind: str) -> None:
@@ -188,9 +198,7 @@ class LlamaCpp:
         device = ask.report.get("draft_device")
         if device is not None and any(kind.startswith("draft-") for kind in decision.types):
             found.append(Argument(("--spec-draft-device", ",".join(device)), "draft_device"))
-        for name, value in decision.flags:
-            words: tuple[Word, ...] = (f"--{name}",) if value is True else (f"--{name}", value_text(value))
-            found.append(Argument(words, "profile"))
+        found += profile_arguments(ask)
         return found
 
     def _files(self, ask: Ask) -> list[Argument]:

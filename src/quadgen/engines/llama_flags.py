@@ -1,28 +1,23 @@
 """The fleet's own flags: `flags` and `extra_args` checked against the build's flag table and put into its spelling."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Any, Final
 
-from quadgen.document import text_of
 from quadgen.engines.base import Ask
 from quadgen.engines.flags import COMPILED_IN, Option, known_in, shipped_tables
-from quadgen.engines.side_doors import field_for, reaches_speculation_flag
+from quadgen.engines.llama_values import check, switched, words
+from quadgen.engines.side_doors import field_for, is_speculative, reaches_speculation_flag
+from quadgen.fleet.layers import Chain, Layer
 from quadgen.resolution import Argument
 
-_JSON: Final = frozenset({"--chat-template-kwargs", "--json-schema"})
-_ON: Final = frozenset({"on", "yes", "true", "1", "enabled"})
-_OFF: Final = frozenset({"off", "no", "false", "0", "disabled"})
 _ALWAYS: Final = frozenset({"--metrics"})
 """Options of quadgen's own that no flag turns off: without them nothing can be observed."""
-
-
-def value_text(value: Any) -> str:  # noqa: ANN401 - a flag takes any YAML value
-    """A value as the one word that the server gets: a mapping as compact JSON with sorted keys."""
-    if isinstance(value, dict):
-        return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-    return text_of(value)
+_ENDING: Final = frozenset({"--cache-list", "--completion-bash", "--help", "--list-devices", "--usage", "--version"})
+"""Options that make a server print something and end."""
+_KEYS: Final = {"--api-key": "api_key: {secret: NAME}", "--hf-token": "secrets: {HF_TOKEN: NAME}"}
+"""Options whose value is a key, with the field that keeps it out of git."""
 
 
 def side_door(ask: Ask, name: str, *keys: str | int) -> bool:
@@ -41,7 +36,31 @@ def side_door(ask: Ask, name: str, *keys: str | int) -> bool:
     return True
 
 
-def _known(ask: Ask, name: str, *keys: str | int) -> Option | None:
+def _taken(ask: Ask, name: str, *keys: str | int) -> Option | None:
+    """The option, where a fleet may give it by itself; None after a refusal."""
+    option = known(ask, name, *keys)
+    if option is None:
+        return None
+    at_key = keys[0] == "flags"
+    if is_speculative(option):
+        message = f"{name} reaches speculation, which only a profile may"
+        hint = "make it a profile: profiles.NAME with spec_types, then `profile: NAME`"
+        ask.report.add("speculation-outside-profile", message, *keys, hint=hint, at_key=at_key)
+    elif option.canonical in _KEYS:
+        message = f"a key in `{keys[0]}` is a key in git"
+        ask.report.add("literal-secret", message, *keys, hint=f"keep the key out of git: {_KEYS[option.canonical]}")
+    elif not _ENDING.isdisjoint(option.names):
+        message = f"{name} makes llama-server print and end, so that it never serves"
+        ask.report.add("does-not-compose", message, *keys, hint="leave it out", at_key=at_key)
+    elif option.arity == 0 and option.canonical.endswith("-default"):
+        message = f"{name} brings a model of its own, in the place of `model`"
+        ask.report.add("duplicate-flag", message, *keys, hint="use `model`", at_key=at_key)
+    else:
+        return option
+    return None
+
+
+def known(ask: Ask, name: str, *keys: str | int) -> Option | None:
     """The option, with what its build says of it reported; None after a refusal."""
     table = ask.engine.table
     option = table.find(name)
@@ -59,8 +78,8 @@ def _known(ask: Ask, name: str, *keys: str | int) -> Option | None:
             )
             return None
         close = table.nearest(name)
-        known = close is not None and not reaches_speculation_flag(close)
-        hint = f"did you mean {close}?" if known else "see `llama-server --help` of that build"
+        near = close is not None and not reaches_speculation_flag(close)
+        hint = f"did you mean {close}?" if near else "see `llama-server --help` of that build"
         ask.report.add("unknown-flag", f"llama-server {table.build} has no {name}", *keys, hint=hint, at_key=at_key)
     elif option.removed is not None:
         message = f"llama-server {table.build} removed {name}"
@@ -72,86 +91,39 @@ def _known(ask: Ask, name: str, *keys: str | int) -> Option | None:
     return option
 
 
-def _check(ask: Ask, option: Option, name: str, value: str, *keys: str | int) -> None:
-    """Report a value that the build would refuse, or read differently."""
-    if (
-        option.values
-        and value not in option.values
-        and not (option.commas and all(v in option.values for v in value.split(",")))
-    ):
-        ask.report.add(
-            "bad-flag-value", f"{name} does not take {value!r}", *keys, hint=f"one of {', '.join(option.values)}"
-        )
-    elif option.number == "int" and not option.commas and not _integer(value) and not option.words:
-        ask.report.add(
-            "bad-flag-value",
-            f"{name} takes a whole number, and {value!r} is none",
-            *keys,
-            hint="the server would read it only up to the first other character",
-        )
-    elif option.canonical in _JSON:
-        try:
-            json.loads(value)
-        except ValueError:
-            message = f"{name} takes JSON, and its value is none"
-            ask.report.add("bad-flag-value", message, *keys, hint="write a YAML mapping; quadgen writes the JSON")
-
-
-def _integer(value: str) -> bool:
-    digits = value.removeprefix("-")
-    return digits.isascii() and digits.isdigit()
-
-
-def _switch(option: Option, value: Any) -> bool | None:  # noqa: ANN401 - a flag takes any YAML value
-    """Whether a word turns an option on or off; None where it is a value of its own."""
-    if isinstance(value, bool):
-        return value
-    word = value_text(value).casefold() if not isinstance(value, (dict, list)) else ""
-    return (True if word in _ON else False if word in _OFF else None) if option.arity == 0 else None
-
-
-def _words(ask: Ask, option: Option, key: str, value: Any) -> Iterable[tuple[str, ...]]:  # noqa: ANN401 - a flag takes any YAML value
-    """The words of one flag of the fleet; more than one tuple where it is repeated."""
-    name = option.canonical
-    switch = _switch(option, value)
-    negated = ask.engine.table.negates(f"--{key}")
-    if switch is not None:
-        if negated:
-            switch = not switch
-        if option.arity == 0:
-            if switch:
-                return [(name,)]
-            return [(option.negation,)] if option.negation is not None else []
-        word = "on" if switch else "off"
-        if word in option.values:
-            return [(name, word)]
-        ask.report.add("bad-flag-value", f"{name} takes a value, not {'true' if value else 'false'}", "flags", key)
-        return []
-    if option.arity == 0:
-        ask.report.add(
-            "bad-flag-value", f"{name} is a switch and takes no value", "flags", key, hint="write true or false"
-        )
-        return []
-    items = [value_text(item) for item in (value if isinstance(value, list) else [value])]
-    if option.arity > 1:
-        if len(items) != option.arity:
-            ask.report.add("bad-flag-value", f"{name} takes {option.arity} values", "flags", key, hint="write a list")
-            return []
-        return [(name, *items)]
-    if isinstance(value, list) and option.commas:
-        items = [",".join(items)]
-    elif len(items) > 1 and not option.repeats:
-        ask.report.add("bad-flag-value", f"{name} takes one value", "flags", key)
-        return []
-    for item in items:
-        _check(ask, option, name, item, "flags", key)
-    return [(name, item) for item in items]
-
-
 def canonical(ask: Ask, word: object) -> str:
     """The option's own long name, whichever spelling `word` is."""
     option = ask.engine.table.find(word) if isinstance(word, str) else None
     return option.canonical if option is not None else str(word)
+
+
+def stated(ask: Ask, name: str) -> tuple[tuple[str | int, ...], Any] | None:
+    """Where `flags` or `extra_args` say an option, whichever its spelling, and what; None where they do not."""
+    flags: Mapping[str, Any] = ask.report.get("flags") or {}
+    for key, value in flags.items():
+        if canonical(ask, f"--{key}") == name:
+            return ("flags", key), value
+    items: Sequence[str] = ask.report.get("extra_args") or ()
+    for position, item in enumerate(items):
+        if canonical(ask, item) == name:
+            return ("extra_args", position), items[position + 1] if position + 1 < len(items) else None
+    return None
+
+
+def profile_arguments(ask: Ask) -> list[Argument]:
+    """The further flags of the profile, checked like those of a service and reported where the profile says them."""
+    decision = ask.decision
+    if not decision.flags:
+        return []
+    said = dict(decision.flags)
+    layer = Layer(("profiles", decision.profile.name), {"flags": said})
+    asking = replace(ask, report=replace(ask.report, chain=Chain((layer,), layer.fields)))
+    found: list[Argument] = []
+    for key, value in decision.flags:
+        option = known(asking, f"--{key}", "flags", key)
+        if option is not None:
+            found += [Argument(each, "profile") for each in words(asking, option, key, value)]
+    return found
 
 
 def flag_arguments(ask: Ask, decided: AbstractSet[str], owned: Mapping[str, str]) -> list[Argument]:
@@ -163,15 +135,11 @@ def flag_arguments(ask: Ask, decided: AbstractSet[str], owned: Mapping[str, str]
         name = f"--{key}"
         if side_door(ask, name, "flags", key):
             continue
-        if key == "api-key":
-            hint = "keep the key out of git: api_key: {secret: NAME}"
-            ask.report.add("literal-secret", "a key in `flags` is a key in git", "flags", key, hint=hint)
-            continue
-        option = _known(ask, name, "flags", key)
+        option = _taken(ask, name, "flags", key)
         if option is None:
             continue
         own = option.canonical
-        if own in owned or (own in _ALWAYS and _switch(option, value) is not True):
+        if own in owned or (own in _ALWAYS and switched(option, value) is not True):
             field = owned.get(own)
             hint = f"use `{field}`" if field else "leave it out"
             ask.report.add(
@@ -191,7 +159,7 @@ def flag_arguments(ask: Ask, decided: AbstractSet[str], owned: Mapping[str, str]
         seen[own] = key
         if own in decided and own in _ALWAYS:
             continue
-        found += [Argument(words, f"flags.{key}") for words in _words(ask, option, key, value)]
+        found += [Argument(each, f"flags.{key}") for each in words(ask, option, key, value)]
     return found
 
 
@@ -219,14 +187,11 @@ def extra_arguments(ask: Ask, before: Iterable[Argument], owned: Mapping[str, st
             position += 0 if equals else _arity(ask, plain)
             continue
         if equals and name.startswith("--"):
-            ask.report.add(
-                "unknown-flag",
-                f"llama-server takes no {plain}=VALUE",
-                *keys,
-                hint=f"write two items: {plain}, then the value",
-            )
+            code = "literal-secret" if canonical(ask, plain) in _KEYS else "unknown-flag"
+            hint = f"write two items: {plain}, then the value"
+            ask.report.add(code, f"llama-server takes no {plain}=VALUE", *keys, hint=hint)
             continue
-        option = _known(ask, name, *keys)
+        option = _taken(ask, name, *keys)
         if option is None:
             position += _arity(ask, name)
             continue
@@ -241,16 +206,12 @@ def extra_arguments(ask: Ask, before: Iterable[Argument], owned: Mapping[str, st
             )
             continue
         own = option.canonical
-        if own == "--api-key":
-            ask.report.add(
-                "literal-secret",
-                "a key in `extra_args` is a key in git",
-                *keys,
-                hint="keep the key out of git: api_key: {secret: NAME}",
-            )
+        if own in owned and own not in have:
+            message = f"{name} is decided by `{owned[own]}`"
+            ask.report.add("duplicate-flag", message, *keys, hint=f"use `{owned[own]}`")
             continue
-        for value in values:
-            _check(ask, option, name, value, *keys)
+        if not all(check(ask, option, name, value, *keys) for value in values):
+            continue
         if own in have and not option.repeats:
             if have[own].words[1:] != tuple(values) or ask.engine.table.negates(name) != ask.engine.table.negates(
                 str(have[own].words[0])

@@ -11,7 +11,8 @@ All were looked for in llama.cpp's sources at b10435 and b11434 (https://github.
   beside a model (common/preset.cpp), and a `preset.ini` in the repository of `--hf-repo` replaces the model by
   such a file (tools/server/server.cpp). `--hf-repo` itself belongs to a fleet's models, not to its flags.
 - config.ini in /etc/llama.cpp and in ${XDG_CONFIG_HOME:-~/.config}/llama.cpp, which every server reads before
-  its variables (common_params_apply_system_config). A later `--spec-type none` does not undo it.
+  its variables (common_params_apply_system_config). A later `--spec-type none` does not undo it. Units set
+  XDG_CONFIG_HOME to a directory that is not there, so that nothing may be mounted at that name either.
 
 A request cannot turn speculation on (tools/server/server-schema.cpp: those fields are compiled out).
 """
@@ -49,7 +50,10 @@ _FIELDS: Final[Mapping[str, str]] = {
     "hf-repo": "model", "models-dir": "model", "models-preset": "model",
 }  # fmt: skip
 
-_SYSTEM_CONFIG: Final = "/etc/llama.cpp/config.ini"
+NOWHERE: Final = "/nonexistent"
+"""XDG_CONFIG_HOME of every server that quadgen renders."""
+
+_CONFIGS: Final = ("/etc/llama.cpp/config.ini", f"{NOWHERE}/llama.cpp/config.ini")
 _USER_CONFIG: Final = ".config/llama.cpp/config.ini"
 _IN_TEXT: Final = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*|\b(?:LLAMA_ARG_\w+|XDG_CONFIG_HOME)\b")
 
@@ -83,10 +87,10 @@ def reaches_speculation_path(path: str, *, home: str | None = None) -> bool:
     """Whether something mounted at `path`, as the server sees it, can bring the config.ini that it reads.
 
     It can at the file itself and at each directory above it. `home` is the server's HOME; with None only the
-    file below /etc counts.
+    files below /etc and below `NOWHERE` count.
     """
     mounted = _absolute(path).rstrip("/")
-    files = [_SYSTEM_CONFIG] if home is None else [_SYSTEM_CONFIG, _absolute(f"{home}/{_USER_CONFIG}")]
+    files = _CONFIGS if home is None else (*_CONFIGS, _absolute(f"{home}/{_USER_CONFIG}"))
     return any(file == mounted or file.startswith(f"{mounted}/") for file in files)
 
 

@@ -1,7 +1,9 @@
 """Fleet x ledger x facts -> one resolution for each service, or every reason why not."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from quadgen import quadlet_keys
 from quadgen.engines.flags import FlagTable
@@ -11,7 +13,7 @@ from quadgen.evidence import Policy as EvidencePolicy
 from quadgen.fleet.load import Fleet
 from quadgen.problems import Collector, Problem
 from quadgen.resolution import Host, Resolution
-from quadgen.resolve import cards, catalog, clashes
+from quadgen.resolve import cards, catalog, clashes, files
 from quadgen.resolve.catalog import Catalog, Tables
 from quadgen.resolve.gate import Gate
 from quadgen.resolve.report import Reporter, unknown
@@ -77,23 +79,30 @@ def _host(ask: Reporter) -> Host | None:
         good = False
     if not good:
         return None
-    home = get("home") or (f"/home/{rootless}" if rootless else "/root")
-    if home.startswith("~"):
-        ask.add("unexpected-value", "`home` takes an absolute path", "home")
+    home = files.clean(get("home") or (f"/home/{rootless}" if rootless else "/root")).rstrip("/")
+    if not home.startswith("/"):
+        ask.add("unexpected-value", "`home` takes an absolute path to a directory of the user's own", "home")
+        return None
+    selinux = get("selinux", "disable")
+    if not re.fullmatch(r"[A-Za-z0-9_]+", selinux):
+        ask.add("unexpected-value", f"{selinux!r} is no SELinux type", "selinux", hint="disable, relabel, or a type")
         return None
     return Host(
-        name=ask.host, runtime=runtime, podman=podman, rootless=rootless, home=home.rstrip("/"), user=user,
-        selinux=get("selinux", "disable"), cards=cards.cards(get("gpus"), get("gpu_reserve")),
+        name=ask.host, runtime=runtime, podman=podman, rootless=rootless, home=home, user=user,
+        selinux=selinux, cards=cards.cards(get("gpus"), get("gpu_reserve")),
     )  # fmt: skip
 
 
-def _services(fleet: Fleet, name: str, sink: Collector) -> tuple[str | None, ...]:
-    """The names of a host's services; one None for the host that is its own service."""
+def _services(fleet: Fleet, name: str, fields_of_all: Mapping[str, Any], sink: Collector) -> tuple[str | None, ...]:
+    """The names of a host's services; one None for the host that is its own service.
+
+    `fields_of_all` is what the host says for all of them.
+    """
     fields = fleet.data["hosts"].get(name) or {}
     named = fields.get("services")
     if named:
         return tuple(named)
-    if fleet.chain(name, None).fields.get("model") is not None:
+    if fields_of_all.get("model") is not None:
         return (None,)
     path = ("hosts", name)
     if not fleet.is_broken((*path, "services")) and not fleet.is_broken((*path, "model")):
@@ -139,19 +148,22 @@ def resolve(
     """Decide every service of every host (or of the hosts in `only`); problems go to `sink`."""
     entries = catalog.build(fleet, learned, tables, sink)
     gate = Gate(ledger=ledger, policy=evidence_policy(fleet), catalog=entries, fleet_name=fleet.name)
-    chosen = list(fleet.data["hosts"]) if only is None else [name for name in fleet.data["hosts"] if name in set(only)]
+    wanted = fleet.data["hosts"].keys() if only is None else frozenset(only)
+    chosen = [name for name in fleet.data["hosts"] if name in wanted]
     clashes.host_names(fleet, sink)
     found: dict[str, tuple[Resolution, ...]] = {}
     for name in chosen:
         _groups(fleet, name, sink)
-        named = _services(fleet, name, sink)
-        host = _host(Reporter(fleet, sink, fleet.chain(name, None), name, None))
+        shared = fleet.chain(name, None)
+        named = _services(fleet, name, shared.fields, sink)
+        host = _host(Reporter(fleet, sink, shared, name, None))
         if host is None or not named:
             continue
         services: list[Resolution] = []
         own = frozenset(service for service in named if service is not None)
+        clashes.service_names(name, (service for service in named if service is not None), sink)
         for service in named:
-            chain = fleet.chain(name, service)
+            chain = shared if service is None else fleet.chain(name, service)
             engine = entries.engines.get(chain.fields.get("engine", ""))
             standard = ENGINES[engine.kind].service if engine is not None else "llama-server"
             ask = Reporter(fleet, sink, chain, name, service or standard)

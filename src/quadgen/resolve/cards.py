@@ -1,5 +1,6 @@
 """Which GPUs a service gets, and what the engine calls them inside."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from quadgen.engines.base import BackendDevices
@@ -27,6 +28,9 @@ def _chosen(ask: Reporter, host: Host) -> tuple[Card, ...] | None:
     """The cards that `devices` names; None after a refusal."""
     every = host.cards if host.cards is not None else (Card(position=0, name=None, id=None, vram=None, reserve=None),)
     positions = ask.get("devices")
+    if not every:
+        ask.add("unknown-device", f"`gpus` is empty, and the backend {ask.get('backend')} computes on a GPU", "gpus")
+        return None
     if positions is None or not all(isinstance(item, int) for item in positions):
         return every
     lacking = [item for item in positions if item >= len(every)]
@@ -36,10 +40,19 @@ def _chosen(ask: Reporter, host: Host) -> tuple[Card, ...] | None:
             "unknown-device", f"there is no card {lacking[0]}: this host has {count}", "devices", hint="count from 0"
         )
         return None
-    if len(set(positions)) < len(positions):
-        ask.add("unknown-device", "`devices` names a card twice", "devices")
-        return None
     return tuple(every[item] for item in positions)
+
+
+def _distinct(ask: Reporter, named: Sequence[int | str], chosen: tuple[Card, ...]) -> bool:
+    """Whether no card and no device is meant twice, which the engine would find missing; reports what is."""
+    if len(set(named)) < len(named):
+        ask.add("unknown-device", "`devices` names a device twice", "devices", hint="keep one")
+        return False
+    ids = [_cdi(card) or card.id for card in chosen if card.id is not None]
+    if len(set(ids)) < len(ids):
+        ask.add("unknown-device", "two cards of `gpus` have one `id`", "gpus", hint="give each card its own `id`")
+        return False
+    return True
 
 
 def _cdi(card: Card) -> str | None:
@@ -81,6 +94,21 @@ def _passed(card: Card, ask: Reporter, rules: BackendDevices) -> str | None:
     return None
 
 
+def _listed(ask: Reporter, named: Sequence[int | str] | None) -> bool:
+    """Whether `devices` of a GPU service is left out, or names devices of one kind; reports why not."""
+    if named is None or ask.broken("devices"):
+        return named is None
+    if not named:
+        hint = "use `backend: cpu` for a service without a GPU"
+        ask.add("unknown-device", "`devices` is empty", "devices", hint=hint)
+    elif len({isinstance(item, int) for item in named}) > 1:
+        message = "`devices` mixes positions and engine device names"
+        ask.add("unknown-device", message, "devices", hint="use one kind")
+    else:
+        return True
+    return False
+
+
 def devices(ask: Reporter, host: Host, backend: str, rules: BackendDevices | None) -> Devices | None:
     """The devices of a service on `backend`, or None after a refusal. `rules` is None on cpu."""
     named: list[int | str] | None = ask.get("devices")
@@ -91,16 +119,10 @@ def devices(ask: Reporter, host: Host, backend: str, rules: BackendDevices | Non
             )
             return None
         return Devices()
-    if named is not None and not named:
-        ask.add(
-            "unknown-device", "`devices` is empty", "devices", hint="use `backend: cpu` for a service without a GPU"
-        )
-        return None
-    if named and len({isinstance(item, int) for item in named}) > 1:
-        ask.add("unknown-device", "`devices` mixes positions and engine device names", "devices", hint="use one kind")
+    if not _listed(ask, named):
         return None
     chosen = _chosen(ask, host)
-    if chosen is None:
+    if chosen is None or not _distinct(ask, named or (), chosen):
         return None
     whole = len(chosen) == len(host.cards or chosen)
     texts = tuple(item for item in named or () if isinstance(item, str))

@@ -1,10 +1,12 @@
 """The fleet's engines, models and profiles, each checked once, however many hosts use them."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from quadgen.engines.flags import Choice, FlagTable
-from quadgen.engines.side_doors import doors_in
+from quadgen.engines.side_doors import doors_in, reaches_speculation_flag
 from quadgen.fleet.load import Fleet
 from quadgen.problems import Collector, Path, Problem
 from quadgen.resolution import EngineEntry, Model
@@ -24,6 +26,18 @@ class Catalog:
     profiles: Mapping[str, ProfileSpec]
 
 
+_IMAGE: Final = re.compile(
+    r"[A-Za-z0-9.-]+(?::[0-9]+)?(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)+"
+    r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?"
+)
+"""The grammar of distribution/reference: a registry, a path, a tag, a digest."""
+_PROGRAM: Final = re.compile(r"[A-Za-z0-9_./+@-]+")
+_REPOSITORY: Final = re.compile(
+    r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(?::[A-Za-z0-9][\w.-]*|(?:/[A-Za-z0-9_][\w.-]*)+)?"
+)
+_KEYED: Final = re.compile(r"token|key|secret|signature|sig\b|auth|password", re.IGNORECASE)
+
+
 def _image_problem(image: str) -> str | None:
     """Why Podman could not pull `image` without guessing, or None."""
     if any(blank in image for blank in " \t\"'\\") or image.startswith("-"):
@@ -33,13 +47,25 @@ def _image_problem(image: str) -> str | None:
     first, slash, _ = image.partition("/")
     if not slash or not ("." in first or ":" in first or first == "localhost"):
         return "names no registry, so what it pulls depends on the host's search list"
-    return None
+    return None if _IMAGE.fullmatch(image) else "is no image reference"
 
 
 def check_image(image: str) -> tuple[str, str] | None:
     """A sentence and a hint where an image reference is unusable."""
     reason = _image_problem(image)
     return (f"the image {image} {reason}", "write REGISTRY/PATH:TAG, with @sha256:... to pin it") if reason else None
+
+
+def _entrypoint(words: tuple[str, ...], table: FlagTable) -> Iterator[tuple[str, str, str | None]]:
+    """What is wrong with an entrypoint: it starts the server, and says nothing that the fleet says elsewhere."""
+    if words and not _PROGRAM.fullmatch(words[0]):
+        yield "unsafe-value", f"{words[0]!r} is no program", "write a list: the program, then its arguments"
+    for word in words:
+        short = [part for part in word.split() if part.startswith("-") and reaches_speculation_flag(part)]
+        for door in dict.fromkeys((*doors_in(word), *short)):
+            yield "speculation-outside-profile", f"{door} reaches speculation, which only a profile may", None
+        if word.startswith("--") and table.find(word) is not None and not reaches_speculation_flag(word):
+            yield "duplicate-flag", f"{word} is a flag of the server, not of what starts it", "write it under `flags`"
 
 
 def _engines(fleet: Fleet, learned: Mapping[str, FlagTable], tables: Tables, sink: Collector) -> dict[str, EngineEntry]:
@@ -68,10 +94,6 @@ def _engines(fleet: Fleet, learned: Mapping[str, FlagTable], tables: Tables, sin
         image = fields.get("image")
         if image and (wrong := check_image(image)):
             sink.add(Problem(code="unexpected-value", message=wrong[0], path=(*path, "image"), hint=wrong[1]))
-        for word in fields.get("entrypoint") or ():
-            for door in doors_in(word):
-                message = f"{door} reaches speculation, which only a profile may"
-                sink.add(Problem(code="speculation-outside-profile", message=message, path=(*path, "entrypoint")))
         if not complete:
             continue
         build = fields.get("build")
@@ -80,11 +102,31 @@ def _engines(fleet: Fleet, learned: Mapping[str, FlagTable], tables: Tables, sin
         table, note = choice.table, choice.note
         if table_path is not None and table_path in learned:
             table, note = learned[table_path], None
+        for wrong_word in _entrypoint(tuple(fields.get("entrypoint") or ()), table):
+            sink.add(Problem(code=wrong_word[0], message=wrong_word[1], path=(*path, "entrypoint"), hint=wrong_word[2]))
         found[name] = EngineEntry(
             name=name, kind=fields["kind"], build=build, backends=frozenset(fields["backends"]), image=image,
             binary=fields.get("binary"), entrypoint=tuple(fields.get("entrypoint") or ()), table=table, table_note=note,
         )  # fmt: skip
     return found
+
+
+def _address(url: str) -> tuple[str, str, str | None] | None:
+    """What is wrong with the address of a checkpoint, or None."""
+    scheme, _, rest = url.partition("://")
+    place, _, query = rest.partition("?")
+    host, slash, path = place.partition("/")
+    if "@" in host or any(_KEYED.search(field.partition("=")[0]) for field in query.split("&")):
+        return (
+            "literal-secret",
+            "`url` holds a key",
+            "use an address that needs none, or fetch the file and use `file:`",
+        )
+    if scheme not in ("http", "https") or not host or not url.isprintable() or " " in url:
+        return "unexpected-value", "`url` takes an http or https address", None
+    if not slash or path.rpartition("/")[2] in ("", ".", "..") or "#" in url:
+        return "unexpected-value", "`url` takes the address of a file", "such as https://example.org/model.gguf"
+    return None
 
 
 def _models(fleet: Fleet, sink: Collector) -> dict[str, Model]:
@@ -104,11 +146,9 @@ def _models(fleet: Fleet, sink: Collector) -> dict[str, Model]:
                 Problem(code="unexpected-value", message=message, path=(*path, places[1]), at="key", hint="keep one")
             )
             continue
-        if "url" in fields and not fields["url"].startswith(("https://", "http://")):
-            sink.add(
-                Problem(code="unexpected-value", message="`url` takes an http or https address", path=(*path, "url"))
-            )
-        if "hf" in fields and ("/" not in fields["hf"] or fields["hf"].startswith(("/", "http"))):
+        if "url" in fields and (wrong := _address(fields["url"])):
+            sink.add(Problem(code=wrong[0], message=wrong[1], path=(*path, "url"), hint=wrong[2]))
+        if "hf" in fields and not _REPOSITORY.fullmatch(fields["hf"]):
             hint = "write org/repo:quant or org/repo/file.gguf"
             sink.add(
                 Problem(

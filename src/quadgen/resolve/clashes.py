@@ -1,13 +1,15 @@
 """What two services of a host, or two hosts, cannot share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from quadgen.fleet.load import Fleet
 from quadgen.problems import Collector, Problem
 from quadgen.resolution import Resolution
 
-_EVERY = ("0.0.0.0", "::", "*")  # noqa: S104 - compared, not bound
+_EVERY_IPV4 = "0.0.0.0"  # noqa: S104 - compared, not bound
+_EVERY = "::"
+"""Of IPv6 and, unless the host is told otherwise, of IPv4 too."""
 
 
 def host_names(fleet: Fleet, sink: Collector) -> None:
@@ -41,6 +43,33 @@ def _apart(one: Resolution, other: Resolution) -> bool:
     return f"{other.name}.service" in one.conflicts or f"{one.name}.service" in other.conflicts
 
 
+def _overlap(one: str, other: str) -> bool:
+    """Whether a port of one address is a port of the other, both in their canonical form."""
+    if one == other or _EVERY in (one, other):
+        return True
+    return _EVERY_IPV4 in (one, other) and ":" not in one + other
+
+
+def _unsaid(fleet: Fleet, host: str, *services: Resolution) -> bool:
+    """Whether the `port` or `bind` of one of them was wrong, which is reported already."""
+    if not fleet.broken:
+        return False
+    layers = (layer.path for each in services for layer in fleet.chain(host, each.name).layers)
+    return any(fleet.is_broken((*path, key)) for path in layers for key in ("port", "bind"))
+
+
+def service_names(host: str, names: Iterable[str], sink: Collector) -> None:
+    """Refuse services whose files are one where letter case does not count."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            message = f"the services {other} and {name} have one file where letter case does not count"
+            path = ("hosts", host, "services", name)
+            hint = "name one differently"
+            sink.add(Problem(code="name-clash", message=message, path=path, at="key", host=host, hint=hint))
+
+
 def ports(fleet: Fleet, host: str, services: Sequence[Resolution], sink: Collector) -> None:
     """Refuse two services of a host that take one port, unless they conflict."""
     if len(services) < 2:  # noqa: PLR2004 - a clash takes two
@@ -49,7 +78,7 @@ def ports(fleet: Fleet, host: str, services: Sequence[Resolution], sink: Collect
         here, there = _taken(one), _taken(other)
         if here is None or there is None or here[1] != there[1] or _apart(one, other):
             continue
-        if here[0] == there[0] or here[0] in _EVERY or there[0] in _EVERY:
+        if _overlap(here[0], there[0]) and not _unsaid(fleet, host, one, other):
             path = fleet.chain(host, other.name).origin("port")
             sink.add(
                 Problem(

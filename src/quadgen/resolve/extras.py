@@ -1,22 +1,24 @@
 """What a service has beside its server: secrets, variables, neighbours, mounts of its own."""
 
+from collections.abc import Mapping
+
 from quadgen.engines.side_doors import reaches_speculation_path
-from quadgen.resolution import Host, Mount, Secret
+from quadgen.resolution import EngineEntry, Host, Mount, Secret
 from quadgen.resolve import files, overrides, variables
 from quadgen.resolve.report import Reporter, unknown
 from quadgen.unitfile import Spec, Word
 
-CACHE = "/cache"
-"""HOME of a container whose root is read-only: shader and JIT caches."""
-NOWHERE = "/nonexistent"
-"""XDG_CONFIG_HOME of every server: llama-server reads a config.ini there before its arguments."""
-_SECRETS = "/run/secrets"
-"""Where Podman mounts a secret."""
 
+def secrets(
+    ask: Reporter, host: Host, engine: EngineEntry, own: Mapping[str, str], program: str
+) -> tuple[tuple[Secret, ...], Word | None, str | None]:
+    """The secrets, the server's key file as the server sees it, and the name of the key's secret.
 
-def secrets(ask: Reporter, host: Host) -> tuple[tuple[Secret, ...], Word | None, str | None]:
-    """The secrets, the server's key file as the server sees it, and the name of the key's secret."""
+    `own` are the variables that quadgen decides, and `program` is what a container runs.
+    """
     found: list[Secret] = []
+    key = ask.get("api_key")
+    key_path = f"{files.SECRETS}/{key['secret']}" if isinstance(key, dict) else None
     for target, name in (ask.get("secrets") or {}).items():
         if name is None:
             continue
@@ -24,31 +26,53 @@ def secrets(ask: Reporter, host: Host) -> tuple[tuple[Secret, ...], Word | None,
             message = "a native service takes no `secrets`"
             hint = "use `api_key` for the server's key, or runtime: podman"
             ask.add("unsupported-key", message, "secrets", target, hint=hint, at_key=True)
-        elif reaches_speculation_path(target, home=CACHE):
-            message = f"{target} is where llama-server reads a config.ini, which reaches speculation"
-            ask.add("speculation-outside-profile", message, "secrets", target, at_key=True)
         elif target.startswith("/"):
+            _secret_file(ask, target, program, key_path)
             found.append(Secret(name=name, path=target))
         else:
-            variables.check(ask, target, "", {}, field="secrets")
+            variables.check(ask, target, None, own, table=engine.table, field="secrets")
             found.append(Secret(name=name, variable=target))
-    key = ask.get("api_key")
     if not isinstance(key, dict):
         return tuple(found), None, None
     name = key["secret"]
     if host.runtime == "systemd":
         return tuple(found), Spec(f"%d/{name}"), name
-    found.append(Secret(name=name, path=f"{_SECRETS}/{name}"))
-    return tuple(found), f"{_SECRETS}/{name}", name
+    found.append(Secret(name=name, path=key_path))
+    return tuple(found), key_path, name
 
 
-def environment(ask: Reporter, own: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+def _secret_file(ask: Reporter, target: str, program: str, key_path: str | None) -> None:
+    path = files.clean(target)
+    if reaches_speculation_path(path, home=files.CACHE):
+        message = f"{target} is where llama-server reads a config.ini, which reaches speculation"
+        ask.add("speculation-outside-profile", message, "secrets", target, at_key=True)
+    elif path == key_path:
+        ask.add("unexpected-value", f"{target} is the file of `api_key`", "secrets", target, at_key=True)
+    elif not files.covers(files.SECRETS, path) and files.hides(path, program):
+        message = f"a file at {target} would hide the container's own"
+        ask.add("unsafe-value", message, "secrets", target, hint="mount it elsewhere", at_key=True)
+
+
+def environment(ask: Reporter, engine: EngineEntry, own: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Quadgen's own variables and the fleet's, sorted by name."""
     decided = dict(own)
     for name, value in (ask.get("env") or {}).items():
-        variables.check(ask, name, value, decided)
+        variables.check(ask, name, value, decided, table=engine.table)
         decided[name] = value
     return tuple(sorted(decided.items()))
+
+
+_PODMAN_LABELS = {"io.containers.autoupdate": "auto_update", "PODMAN_SYSTEMD_UNIT": "services"}
+"""Labels that mean something to Podman, with the field that decides them."""
+
+
+def labels(ask: Reporter) -> tuple[tuple[str, str], ...]:
+    """The container's labels, sorted by name."""
+    found: dict[str, str] = ask.get("labels") or {}
+    for name in found.keys() & _PODMAN_LABELS.keys():
+        message = f"the label {name} is decided by `{_PODMAN_LABELS[name]}`"
+        ask.add("unexpected-value", message, "labels", name, hint=f"use `{_PODMAN_LABELS[name]}`", at_key=True)
+    return tuple(sorted(found.items()))
 
 
 def peers(ask: Reporter, key: str, services: frozenset[str]) -> tuple[str, ...]:
@@ -69,7 +93,7 @@ def peers(ask: Reporter, key: str, services: frozenset[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def mounts(ask: Reporter, host: Host, shelf: files.Shelf, *, cache: bool) -> tuple[Mount, ...]:
+def mounts(ask: Reporter, host: Host, shelf: files.Shelf, *, cache: bool, program: str) -> tuple[Mount, ...]:
     """The model store, the fleet's `volumes`, and the cache volume of a read-only root."""
     if host.runtime == "systemd":
         if ask.get("volumes"):
@@ -77,15 +101,16 @@ def mounts(ask: Reporter, host: Host, shelf: files.Shelf, *, cache: bool) -> tup
             ask.add("unsupported-key", "a native service takes no `volumes`", "volumes", hint=hint, at_key=True)
         return ()
     found = list(shelf.mounts.values())
-    taken = {mount.target for mount in found} | ({CACHE} if cache else set())
+    taken = {mount.target for mount in found} | ({files.CACHE} if cache else set())
     for text in ask.get("volumes") or ():
-        mount = files.volume(text, ask, host, CACHE)
+        mount = files.volume(text, ask, host, shelf, program)
         if mount is None:
             continue
-        if mount.target.rstrip("/") in taken:
+        target = files.clean(mount.target).rstrip("/")
+        if target in taken:
             ask.add("unexpected-value", f"{mount.target} is mounted already", "volumes", hint="mount it elsewhere")
-        taken.add(mount.target.rstrip("/"))
+        taken.add(target)
         found.append(mount)
     if cache:
-        found.append(Mount(source=f"{ask.service}-cache", target=CACHE, options=""))
+        found.append(Mount(source=f"{ask.service}-cache", target=files.CACHE, options=""))
     return tuple(found)

@@ -6,12 +6,47 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from quadgen.engines.side_doors import reaches_speculation_path
+from quadgen.problems import Path, Problem
 from quadgen.resolution import Host, Mount
 from quadgen.resolve.report import Reporter
 
 _SHARD = re.compile(r"(.*)-([0-9]{5})-of-([0-9]{5})\.gguf")
+_MOST_SHARDS = 1000
+"""More than any published checkpoint has by an order of magnitude; each is a line of the unit."""
 INSIDE = "/models"
 """Where a container has its models_dir."""
+CACHE = "/cache"
+"""HOME of a container whose root is read-only: shader and JIT caches."""
+SECRETS = "/run/secrets"
+"""Where Podman mounts a secret."""
+_OWN_TREES = ("/app", "/bin", "/lib", "/lib64", "/proc", "/sbin", "/sys", SECRETS)
+"""Directories of the image or of Podman itself: nothing is mounted at or below them."""
+_OWN = frozenset(
+    "/ /dev /etc /opt /run /usr /usr/bin /usr/lib /usr/lib64 /usr/local /usr/local/bin /usr/local/lib /usr/sbin "  # noqa: SIM905 - reads better
+    "/usr/share /var".split()
+)
+"""Directories in which images keep what they need: something may be mounted below them, never in their place."""
+
+
+def hides(target: str, program: str | None = None) -> bool:
+    """Whether a mount at `target` would hide what the image or Podman has there, such as its `program`."""
+    return (
+        target in _OWN
+        or any(covers(tree, target) for tree in _OWN_TREES)
+        or (program is not None and covers(target, program))
+    )
+
+
+def covers(directory: str, path: str) -> bool:
+    """Whether `path` is `directory` or below it."""
+    return path == directory or path.startswith(f"{directory}/")
+
+
+def clean(path: str) -> str:
+    """An absolute path without doubled slashes and `.` in it."""
+    if "//" in path or "/." in path:
+        return posixpath.normpath(f"/{path.lstrip('/')}")
+    return path
 
 
 def shards(path: str) -> Iterator[str]:
@@ -34,6 +69,9 @@ class Shelf:
     """On the host."""
     writable: bool
     files: list[str] = field(default_factory=list)
+    """On the host: each must be there before the server starts."""
+    seen: list[str] = field(default_factory=list)
+    """As the server sees them."""
     mounts: dict[str, Mount] = field(default_factory=dict)
 
     @property
@@ -43,43 +81,61 @@ class Shelf:
 
     def mount_models(self) -> None:
         """Mount models_dir itself, which a fetching server writes to."""
-        self._mount(self.models_dir, INSIDE)
+        self._mount(self.models_dir, INSIDE, ("models_dir",))
 
-    def _mount(self, source: str, target: str) -> None:
+    def _mount(self, source: str, target: str, at: Path) -> None:
+        if ":" in source:
+            self._refuse(f"{source} has a colon, which ends a path in Volume=", at)
         options = "z" if self.writable and target == INSIDE else "ro,z"
         self.mounts[target] = Mount(source=source, target=target, options=options)
 
-    def place(self, name: str, *keys: str) -> str:
-        """The path of a file as the server sees it. `name` is below models_dir, or absolute, or below ~/."""
+    def _refuse(self, message: str, at: Path, hint: str | None = None, code: str = "unsafe-value") -> None:
+        if at[0] == "models":
+            self.ask.elsewhere(Problem(code=code, message=message, path=at, hint=hint))
+        else:
+            self.ask.add(code, message, *at, hint=hint)
+
+    def place(self, name: str, *at: str) -> str:
+        """The path of a file as the server sees it. `name` is below models_dir, or absolute, or below ~/.
+
+        `at` is where the fleet names it: a field of the service, or a path that begins with `models`.
+        """
         path = at_home(name, self.host)
-        if not path.startswith("/"):
-            path = posixpath.join(self.models_dir, path)
-        parts = list(shards(path))
-        if _SHARD.fullmatch(path) and len(parts) == 1 and not path.endswith("-00001-of-00001.gguf"):
-            self.ask.add(
-                "unexpected-value", f"{name} is not the first shard", *keys, hint="name the file -00001-of-..."
-            )
-        for part in parts:
-            if part not in self.files:
-                self.files.append(part)
+        path = clean(path if path.startswith("/") else posixpath.join(self.models_dir, path))
+        self._shards(path, name, at)
         if self.host.runtime == "systemd":
             return path
-        below = f"{self.models_dir}/"
-        if path.startswith(below):
-            self._mount(self.models_dir, INSIDE)
-            return posixpath.join(INSIDE, path.removeprefix(below))
+        if covers(self.models_dir, path):
+            self._mount(self.models_dir, INSIDE, ("models_dir",))
+            self.seen.append(posixpath.join(INSIDE, path.removeprefix(f"{self.models_dir}/")))
+            return self.seen[-1]
         directory = posixpath.dirname(path)
-        if directory in ("/", "/etc", "/usr", "/var", "/proc", "/sys", "/dev", "/app", "/lib", "/bin"):
-            self.ask.add(
-                "unsafe-value",
-                f"mounting {directory} for {name} would hide the container's own",
-                *keys,
-                hint="move the file to a directory of its own",
-            )
-        if ":" in directory:
-            self.ask.add("unsafe-value", f"{directory} has a colon, which ends a path in Volume=", *keys)
-        self._mount(directory, directory)
+        if hides(directory):
+            message = f"mounting {directory} for {name} would hide the container's own"
+            self._refuse(message, at, "move the file to a directory of its own")
+        elif covers(INSIDE, directory) or covers(CACHE, directory):
+            message = f"{directory} is taken in the container, so {name} cannot be seen at its own path"
+            self._refuse(message, at, f"set `models_dir: {directory}`, or move the file")
+        elif reaches_speculation_path(directory, home=CACHE):
+            message = f"{directory} is where llama-server reads a config.ini, which reaches speculation"
+            self._refuse(message, at, "move the file", "speculation-outside-profile")
+        self._mount(directory, directory, at)
+        self.seen.append(path)
         return path
+
+    def _shards(self, path: str, name: str, at: Path) -> None:
+        found = _SHARD.fullmatch(path)
+        if found is None:
+            if path not in self.files:
+                self.files.append(path)
+            return
+        if found[2] != "00001":
+            self._refuse(f"{name} is not the first shard", at, "name the file -00001-of-...", "unexpected-value")
+        elif not 1 <= int(found[3]) <= _MOST_SHARDS:
+            message = f"{name} is one of {int(found[3])} shards, and a checkpoint has 1 to {_MOST_SHARDS}"
+            self._refuse(message, at, code="unexpected-value")
+        else:
+            self.files.extend(part for part in shards(path) if part not in self.files)
 
 
 def at_home(path: str, host: Host) -> str:
@@ -87,78 +143,86 @@ def at_home(path: str, host: Host) -> str:
     return posixpath.join(host.home, path[2:]) if path.startswith("~/") else path
 
 
-_OPTIONS = frozenset(
-    [
-        "ro",
-        "rw",
-        "z",
-        "Z",
+_OPTIONS = tuple(
+    frozenset(group.split())
+    for group in (
+        "ro rw",
+        "z Z",
+        "copy nocopy",
+        "dev nodev",
+        "exec noexec",
+        "suid nosuid",
+        "bind rbind",
+        "private rprivate shared rshared slave rslave unbindable runbindable",
         "O",
         "U",
-        "copy",
-        "nocopy",
-        "dev",
-        "nodev",
-        "exec",
-        "noexec",
-        "suid",
-        "nosuid",
-        "bind",
-        "rbind",
-        "private",
-        "rprivate",
-        "shared",
-        "rshared",
-        "slave",
-        "rslave",
-        "unbindable",
-        "runbindable",
         "idmap",
         "noatime",
-    ]
+    )
 )
+"""Options of podman-run(1)'s --volume; of each group Podman takes one at most."""
+_VOLUME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\.volume")
 
 
-def volume(text: str, ask: Reporter, host: Host, home: str) -> Mount | None:
-    """One entry of `volumes`, Podman's src:dst[:options]; None after a refusal. `home` is the server's HOME."""
+def volume(text: str, ask: Reporter, host: Host, shelf: Shelf, program: str) -> Mount | None:
+    """One entry of `volumes`, Podman's src:dst[:options]; None after a refusal.
+
+    `program` is what the container runs, which no mount may hide.
+    """
     parts = text.split(":")
-    if len(parts) not in (2, 3):
+    if len(parts) not in (2, 3) or "" in parts:
         hint = "write /on/the/host:/in/the/container:ro,z; a path with a colon cannot be mounted by Volume="
         ask.add("unsafe-value", f"{text!r} is no src:dst[:options]", "volumes", hint=hint)
         return None
     source, target, options = at_home(parts[0], host), parts[1], parts[2] if len(parts) > 2 else ""  # noqa: PLR2004 - the third part
-    if not source.startswith("/"):
-        if source.endswith(".volume") and "/" not in source:
-            return Mount(source=source, target=target, options=options)
-        message = (
-            f"{source!r} names a volume that nothing declares"
-            if "/" not in source
-            else f"{source!r} is no absolute path"
-        )
-        ask.add(
-            "unsafe-value",
-            message,
-            "volumes",
-            hint="write an absolute path, one below ~/, or NAME.volume for a Quadlet volume",
-        )
+    wrong: _Refusal | None = _source(source) or _target(target, shelf, program) or _options(options, host)
+    if wrong is not None:
+        ask.add(wrong[0], wrong[1], "volumes", hint=wrong[2])
         return None
-    if not target.startswith("/") or "/../" in f"{target}/" or "/../" in f"{source}/":
-        ask.add("unsafe-value", f"{target!r} is no absolute path without ..", "volumes")
-        return None
-    if reaches_speculation_path(target, home=home):
-        message = f"{target} is where llama-server reads a config.ini, which reaches speculation"
-        ask.add("speculation-outside-profile", message, "volumes", hint="mount it elsewhere")
-        return None
-    for option in options.split(",") if options else ():
-        if option not in _OPTIONS:
-            ask.add("unsafe-value", f"{option!r} is no mount option", "volumes", hint="such as ro, z, nodev")
-            return None
-        if option == "Z" and host.selinux != "disable":
-            ask.add(
-                "unsafe-value",
-                "`Z` makes the files this container's alone, and another service loses them",
-                "volumes",
-                hint="use z",
-            )
-            return None
     return Mount(source=source, target=target, options=options)
+
+
+_Refusal = tuple[str, str, str | None]
+"""A code, a message and a hint."""
+
+
+def _source(source: str) -> _Refusal | None:
+    if not source.startswith("/"):
+        if _VOLUME.fullmatch(source):
+            return None
+        named = "/" not in source
+        return (
+            "unsafe-value",
+            f"{source!r} names a volume that nothing declares" if named else f"{source!r} is no absolute path",
+            "write an absolute path, one below ~/, or NAME.volume for a Quadlet volume",
+        )
+    dots = "/../" in f"{source}/"
+    return ("unsafe-value", f"{source!r} is no absolute path without ..", None) if dots else None
+
+
+def _target(written: str, shelf: Shelf, program: str) -> _Refusal | None:
+    if not written.startswith("/") or "/../" in f"{written}/":
+        return "unsafe-value", f"{written!r} is no absolute path without ..", None
+    target = clean(written).rstrip("/") or "/"
+    if reaches_speculation_path(target, home=CACHE):
+        message = f"{target} is where llama-server reads a config.ini, which reaches speculation"
+        return "speculation-outside-profile", message, "mount it elsewhere"
+    if hides(target, program):
+        return "unsafe-value", f"a mount at {target} would hide the container's own", "mount it elsewhere"
+    if target not in shelf.mounts and any(covers(target, file) for file in shelf.seen):
+        return "unsafe-value", f"a mount at {target} would hide a file that the service is given", "mount it elsewhere"
+    return None
+
+
+def _options(text: str, host: Host) -> _Refusal | None:
+    options = text.split(",") if text else []
+    for group in _OPTIONS:
+        given = [option for option in options if option in group]
+        if len(given) > 1:
+            return "unsafe-value", f"Podman takes one of the mount options {' and '.join(given)}", "keep one"
+    for option in options:
+        if not any(option in group for group in _OPTIONS):
+            return "unsafe-value", f"{option!r} is no mount option", "such as ro, z, nodev"
+    if "Z" in options and host.selinux != "disable":
+        return "unsafe-value", "`Z` makes the files this container's alone, and another service loses them", "use z"
+    return None

@@ -1,6 +1,7 @@
 """The gate: a profile becomes a setting only where it is a floor or where a measurement says that it wins."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from quadgen.evidence import (
     NO_SPECULATION,
@@ -33,6 +34,8 @@ class Gate:
     policy: EvidencePolicy
     catalog: Catalog
     fleet_name: str
+    _decided: dict[tuple[Any, ...], Decision] = field(default_factory=dict, compare=False, repr=False)
+    """What was decided without a word; a fleet asks for few things, many times."""
 
 
 def _floor(wish: Wish) -> tuple[tuple[str, ...], str]:
@@ -110,6 +113,18 @@ def unspeculating(gate: Gate) -> Decision:
 def decide(ask: Reporter, wish: Wish, gate: Gate) -> Decision | None:
     """The speculation of one service, or None after a refusal."""
     name = ask.get("profile", "default")
+    drafter = wish.draft_model.name if wish.draft_model is not None else None
+    key = (name, wish.engine.name, wish.backend, wish.model.name, wish.cards, drafter, wish.mmproj)
+    found = gate._decided.get(key)  # noqa: SLF001 - the gate keeps what was decided by it
+    if found is None:
+        said = len(ask.collector.problems)
+        found = _decide(ask, name, wish, gate)
+        if found is not None and len(ask.collector.problems) == said:
+            gate._decided[key] = found  # noqa: SLF001 - as above
+    return found
+
+
+def _decide(ask: Reporter, name: str, wish: Wish, gate: Gate) -> Decision | None:
     spec = gate.catalog.profiles.get(name)
     if spec is None:
         own = ask.fleet.data.get("profiles") or {}

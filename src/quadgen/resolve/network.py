@@ -9,6 +9,9 @@ from quadgen.resolve.report import Reporter
 
 INSIDE = "0.0.0.0"  # noqa: S104 - inside the container's own network
 """Where a server listens in a container network of its own."""
+_SHARED = (".container", ".pod")
+"""Quadlet units whose network another container already has, with its ports."""
+_NO_NETWORK = frozenset({"none", "container", "private", "ns"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +39,15 @@ def _family(address: str) -> int | None:
 
 
 def loopback(address: str) -> bool:
-    """Whether only this machine reaches it."""
-    return address in ("localhost", "::1") or (address.startswith("127.") and _family(address) == socket.AF_INET)
+    """Whether only this machine reaches an address in its canonical form."""
+    return address in ("::1", "::ffff:127.0.0.1") or (address.startswith("127.") and ":" not in address)
+
+
+def _canonical(bind: str, family: int | None) -> str:
+    """One spelling for each address, so that equal ones are equal: ::1, never 0:0:0:0:0:0:0:1."""
+    if family is None:
+        return "127.0.0.1"
+    return bind if family == socket.AF_INET else socket.inet_ntop(family, socket.inet_pton(family, bind))
 
 
 def address(ask: Reporter, host: Host, port: int) -> Address | None:
@@ -49,7 +59,8 @@ def address(ask: Reporter, host: Host, port: int) -> Address | None:
         hint = f"write {bare}" if bare and _family(bare) else "such as 127.0.0.1, 0.0.0.0 or ::1; the port is `port`"
         ask.add("unexpected-value", f"`bind` takes an IP address, and {bind!r} is none", "bind", hint=hint)
         return None
-    networks = tuple(ask.get("network") or ())
+    taken = _canonical(bind, family)
+    networks = tuple(dict.fromkeys(ask.get("network") or ()))
     if host.runtime == "systemd":
         if networks and networks != ("host",):
             ask.add(
@@ -59,14 +70,18 @@ def address(ask: Reporter, host: Host, port: int) -> Address | None:
                 hint="leave `network` out, or use `runtime: podman`",
             )
             return None
-        return Address(listen=bind, ports=(), networks=(), binds=bind, beyond_loopback=not loopback(bind))
+        return Address(listen=bind, ports=(), networks=(), binds=taken, beyond_loopback=not loopback(taken))
     if "host" in networks:
         if len(networks) > 1:
             ask.add("unexpected-value", "`host` cannot be joined with other networks", "network")
             return None
-        return Address(listen=bind, ports=(), networks=networks, binds=bind, beyond_loopback=not loopback(bind))
+        return Address(listen=bind, ports=(), networks=networks, binds=taken, beyond_loopback=not loopback(taken))
     for network in networks:
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", network) or network in ("none", "container", "private"):
+        if (
+            network in _NO_NETWORK
+            or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", network)
+            or network.endswith(_SHARED)
+        ):
             ask.add(
                 "unsafe-value",
                 f"{network!r} names no Podman network",
@@ -76,11 +91,11 @@ def address(ask: Reporter, host: Host, port: int) -> Address | None:
             return None
     if ask.get("publish", True) is False:
         return Address(listen=INSIDE, ports=(), networks=networks, binds=None, beyond_loopback=False)
-    outside = "127.0.0.1" if bind == "localhost" else f"[{bind}]" if family == socket.AF_INET6 else bind
+    outside = f"[{taken}]" if family == socket.AF_INET6 else taken
     return Address(
         listen=INSIDE,
         ports=(f"{outside}:{port}:{port}",),
         networks=networks,
-        binds=bind,
-        beyond_loopback=not loopback(bind),
+        binds=taken,
+        beyond_loopback=not loopback(taken),
     )

@@ -2,17 +2,15 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from quadgen import quadlet_keys, systemd_keys
-from quadgen.engines.side_doors import doors_in, reaches_speculation_path
 from quadgen.resolution import Host, Override
+from quadgen.resolve import override_values
+from quadgen.resolve.override_values import UNIT_NAME
 from quadgen.resolve.report import Reporter, nearest
-from quadgen.unitfile import Malformed, split_args
+from quadgen.unitfile.quote import quoted
 
-_UNIT_NAME: Final = re.compile(
-    r"[A-Za-z0-9:_.\\@-]{1,240}\.(service|socket|device|mount|automount|swap|target|path|timer|slice|scope)"
-)
 _FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
     "Container": {
         "Image": "image",
@@ -73,59 +71,44 @@ _FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "LimitMEMLOCK": "limits",
         "LimitNOFILE": "limits",
         "LoadCredential": "api_key",
+        "SetCredential": "api_key",
+        "PAMName": "env",
+        "RemainAfterExit": "restart",
         "KillMode": "stop_timeout",
         "RootDirectory": "engines.NAME.binary",
         "RootImage": "engines.NAME.binary",
+        "MountImages": "engines.NAME.binary",
+        "ExtensionImages": "engines.NAME.binary",
+        "ExtensionDirectories": "engines.NAME.binary",
     },
     "Unit": {"StartLimitIntervalSec": "restart", "StartLimitBurst": "restart", "StartLimitInterval": "restart"},
     "Install": {},
     "Quadlet": {},
 }
 """Keys that are decided already, with the field that decides them."""
-_PODMAN_ARGS: Final = frozenset(
-    "--env -e --env-file --env-host --env-merge --unsetenv --unsetenv-all --entrypoint --rootfs --secret --privileged "  # noqa: SIM905 - reads better
-    "--volume -v --mount --volumes-from --hooks-dir --module --config".split()
-)
-"""Arguments of podman that pass variables, programs, files or every privilege past what was decided."""
+_REMOVED: Final = {
+    "AddDevice": "devices",
+    "AssertPathExists": "model",
+    "ExecStartPost": "health",
+    "ExecStartPre": "",
+    "InaccessiblePaths": "",
+    "Mask": "",
+    "PodmanArgs": "limits",
+}
+"""Keys that may be added to, but whose own lines cannot go: with the field that decides them, if one does."""
+_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 
 
 def is_unit_name(name: str) -> bool:
     """Whether `name` is a unit name with its suffix, by systemd's grammar."""
-    return _UNIT_NAME.fullmatch(name) is not None
+    return UNIT_NAME.fullmatch(name) is not None
 
 
-def _arguments(ask: Reporter, place: tuple[str, str, str], values: tuple[str, ...]) -> bool:
-    """Whether words for podman leave the decisions alone; reports those that do not."""
-    good = True
-    for value in values:
-        for word in split_args(value):
-            name = word.partition("=")[0]
-            short = len(word) > 2 and word[:2] in {"-e", "-v"} and word[1] != "-"  # noqa: PLR2004 - -eNAME=value
-            if name in _PODMAN_ARGS or short:
-                hint = "use `env`, `secrets`, `volumes` or the engine's `entrypoint`"
-                ask.add("unsafe-value", f"{name} in {place[2]}= undoes what was decided", *place, hint=hint)
-                good = False
-        for door in doors_in(value):
-            ask.add("speculation-outside-profile", f"{door} reaches speculation, which only a profile may", *place)
-            good = False
-    return good
+def check(ask: Reporter, host: Host, program: str | None) -> tuple[Override, ...]:
+    """`unit`, with everything refused that undoes a decision or that the host would drop in silence.
 
-
-def _binds(ask: Reporter, place: tuple[str, str, str], values: tuple[str, ...]) -> bool:
-    """Whether bind mounts of a native unit leave the server's own configuration file alone."""
-    for value in values:
-        for item in value.split():
-            source, _, rest = item.lstrip("-").partition(":")
-            target = rest.partition(":")[0] or source
-            if reaches_speculation_path(target):
-                message = f"{target} is where llama-server reads a config.ini, which reaches speculation"
-                ask.add("speculation-outside-profile", message, *place)
-                return False
-    return True
-
-
-def check(ask: Reporter, host: Host) -> tuple[Override, ...]:
-    """`unit`, with everything refused that undoes a decision or that the host would drop in silence."""
+    `program` is what a native unit runs, where that is known.
+    """
     sections = (
         ("Unit", "Container", "Service", "Install", "Quadlet")
         if host.runtime == "podman"
@@ -139,13 +122,25 @@ def check(ask: Reporter, host: Host) -> tuple[Override, ...]:
             ask.add("unsupported-key", f"this unit has no section [{section}]", "unit", section, hint=hint, at_key=True)
             continue
         for key, values in (keys or {}).items():
-            if _key(ask, host, section, key, values):
-                found.append(Override(section, key, values))
+            if _known(ask, host, section, key) and _possible(ask, host, ("unit", section, key), values, program):
+                found.append(_spelled(host, section, key, values))
     return tuple(found)
 
 
-def _key(ask: Reporter, host: Host, section: str, key: str, values: Any) -> bool:  # noqa: ANN401 - a tuple of text, or None
+def _spelled(host: Host, section: str, key: str, values: tuple[str, ...] | None) -> Override:
+    """The key, or for a Podman that lacks it the argument of podman-run(1) that says the same."""
+    floor = quadlet_keys.floor(section, key)
+    if section != "Container" or not values or floor is None or quadlet_keys.at_least(host.podman, floor):
+        return Override(section, key, values)
+    return Override(section, "PodmanArgs", tuple(quoted(f"{quadlet_keys.PODMAN_ARGS[key]}{value}") for value in values))
+
+
+def _known(ask: Reporter, host: Host, section: str, key: str) -> bool:
+    """Whether a key is one that the host's programs read, and that is not decided already; reports why not."""
     place = ("unit", section, key)
+    if not _KEY.fullmatch(key):
+        ask.add("unsupported-key", f"{key!r} is no key of a unit", *place, hint="letters, digits and -", at_key=True)
+        return False
     field = _FIELDS[section].get(key)
     if field is not None and not (section == "Service" and host.runtime == "podman" and key == "LoadCredential"):
         ask.add("unexpected-value", f"{key}= is decided by `{field}`", *place, hint=f"use `{field}`", at_key=True)
@@ -189,34 +184,30 @@ def _key(ask: Reporter, host: Host, section: str, key: str, values: Any) -> bool
             at_key=True,
         )
         return False
-    return _values(ask, host, place, values or ())
-
-
-def _values(ask: Reporter, host: Host, place: tuple[str, str, str], values: tuple[str, ...]) -> bool:
-    """Whether a key can carry its values, and they leave the decisions alone."""
-    key = place[2]
-    for value in values:
-        if value.strip() != value or value.endswith("\\"):
-            message = f"{key}= cannot carry {value!r}: outer blanks and a last backslash are lost or join lines"
-            ask.add("unsafe-value", message, *place)
-            return False
-    if key == "AddDevice" and any(value.startswith("-") for value in values):
-        message = "a leading - makes Quadlet drop the device in silence where it is missing"
-        ask.add("unsafe-value", message, *place, hint="leave the - out")
-        return False
-    if key == "GroupAdd" and host.rootless and any(value != "keep-groups" for value in values):
-        message = "keep-groups cannot be combined with other groups"
-        ask.add("unsafe-value", message, *place, hint="add the user to the group on the host")
-        return False
-    if place[1] == "Container" and quadlet_keys.reader(key) in ("args_all", "args_last", "key_val"):
-        for value in values:
-            try:
-                split_args(value)
-            except Malformed as error:
-                ask.add("unsafe-value", f"{key}={value}: {error.reason}", *place)
-                return False
-    if key in ("PodmanArgs", "GlobalArgs"):
-        return _arguments(ask, place, values)
-    if key in ("BindPaths", "BindReadOnlyPaths"):
-        return _binds(ask, place, values)
     return True
+
+
+def _possible(
+    ask: Reporter,
+    host: Host,
+    place: tuple[str, str, str],
+    values: tuple[str, ...] | None,
+    program: str | None,
+) -> bool:
+    """Whether the values of a key, or their absence, leave alone what was decided; reports why not."""
+    _, section, key = place
+    if values is None:
+        if key not in _REMOVED:
+            return True
+        field = _REMOVED[key]
+        message = (
+            f"{key}= is decided by `{field}`"
+            if field
+            else f"{key}= guards against a config.ini that reaches speculation"
+        )
+        ask.add("unexpected-value", message, *place, hint="add to it, or leave it out", at_key=True)
+        return False
+    found = list(override_values.refusals(host, section, key, values, program))
+    for code, message, hint in found:
+        ask.add(code, message, *place, hint=hint)
+    return not found

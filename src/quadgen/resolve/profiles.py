@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from quadgen.engines.registry import ENGINES
-from quadgen.engines.side_doors import reaches_speculation_flag
+from quadgen.engines.side_doors import field_for, reaches_speculation_flag
 from quadgen.fleet.load import Fleet
 from quadgen.problems import Collector, Problem, Severity
 from quadgen.resolution import Model
@@ -49,9 +49,14 @@ def _types(draft: _Draft, types: tuple[str, ...], drafts: list[str]) -> None:
 
 
 def _flags(draft: _Draft) -> None:
-    for flag in draft.fields.get("flags") or {}:
-        owner = _OWNERS.get(flag)
-        if owner or not flag.startswith("spec-") or not reaches_speculation_flag(flag) or flag == "spec-default":
+    for flag, value in (draft.fields.get("flags") or {}).items():
+        owner = _OWNERS.get(flag) or field_for(flag)
+        if value is None:
+            draft.refuse("unexpected-value", f"`{flag}` has no value", "flags", flag, hint="leave it out")
+        elif flag.startswith("spec-synth-"):
+            message = f"`{flag}` makes up which drafts are accepted, and the text that comes out is not the model's"
+            draft.refuse("unexpected-value", message, "flags", flag, hint="leave it out", at_key=True)
+        elif owner or not flag.startswith("spec-") or not reaches_speculation_flag(flag) or flag == "spec-default":
             message = f"`{flag}` cannot stand in a profile's flags"
             hint = f"use `{owner}`" if owner else "only --spec-* flags belong to a profile"
             draft.refuse("unexpected-value", message, "flags", flag, hint=hint, at_key=True)
@@ -67,6 +72,9 @@ def _drafter(draft: _Draft, fleet: Fleet, models: Mapping[str, Model], drafts: l
     if not drafts:
         message = "`draft_model` needs a draft-* type, and this profile has none"
         draft.refuse("unexpected-value", message, "draft_model")
+    elif drafts == ["draft-mtp"]:
+        message = "`draft_model` is not for draft-mtp, which drafts with the checkpoint's own head"
+        draft.refuse("unexpected-value", message, "draft_model", hint="say `mtp:` of the model")
 
 
 def _profile(draft: _Draft, fleet: Fleet, models: Mapping[str, Model]) -> ProfileSpec | None:
@@ -89,7 +97,8 @@ def _profile(draft: _Draft, fleet: Fleet, models: Mapping[str, Model]) -> Profil
     if workload is None and types and not fleet.is_broken(("profiles", name, "workload")):
         message = f"the profile {name} names no `workload` on which it must win"
         draft.refuse("missing-key", message, hint="add `workload: copy`, prose, code-edit or a name of your own")
-    if any(problem.severity is Severity.ERROR for problem in draft.sink.problems[before:]):
+    refused = any(problem.severity is Severity.ERROR for problem in draft.sink.problems[before:])
+    if refused or fleet.is_broken(("profiles", name)):
         return None
     return ProfileSpec(
         name=name, summary=fields.get("summary", ",".join(types) or "no speculation"), spec_types=types,
@@ -116,4 +125,7 @@ def build(fleet: Fleet, models: Mapping[str, Model], sink: Collector) -> dict[st
             sink.add(Problem(code="unexpected-value", message=message, path=("profiles", spec.name, "against")))
         else:
             found[spec.name] = spec
-    return {name: spec for name, spec in found.items() if spec.against in found or spec.floor}
+    while lost := [name for name, spec in found.items() if spec.against not in found]:
+        for name in lost:
+            del found[name]
+    return found

@@ -1,5 +1,7 @@
 """What is run: an image for Podman, a program for systemd."""
 
+from dataclasses import replace
+
 from quadgen.engines.base import Engine
 from quadgen.problems import Problem, Severity
 from quadgen.resolution import EngineEntry, Host
@@ -18,6 +20,10 @@ def _derived(ask: Reporter, engine: EngineEntry, kind: Engine, backend: str) -> 
     if image is None:
         message = f"no published image has the backends {', '.join(sorted(engine.backends))} together"
         ask.add("missing-key", message, _where(ask, "engine"), hint=f"add `image:` to engines.{engine.name}")
+        return None
+    if wrong := check_image(image):
+        path = ("engines", engine.name, "build")
+        ask.elsewhere(Problem(code="unexpected-value", message=wrong[0], path=path, hint="add `image:` to the engine"))
         return None
     ask.elsewhere(
         Problem(
@@ -49,14 +55,25 @@ def image(ask: Reporter, engine: EngineEntry, kind: Engine, backend: str) -> str
     tag = found.rpartition("/")[2].partition(":")[2]
     if stated and not pinned and engine.build is not None and engine.build not in tag:
         message = f"the tag of {found} floats: what runs may be another build than {engine.build}"
-        ask.warn("stale-build", message, _where(ask, "image"), hint="pin the image by a tag of that build, or @sha256")
+        hint = "pin the image by a tag of that build, or @sha256"
+        _of_image(ask, engine, Problem(code="stale-build", message=message, severity=Severity.WARNING, hint=hint))
     policy = (ask.fleet.data.get("policy") or {}).get("digest", "ignore")
     if not pinned and policy != "ignore":
         severity = Severity.ERROR if policy == "refuse" else Severity.WARNING
         hint = "add the digest of the manifest list: podman images --digests shows it"
         message = f"the image {found} has no @sha256"
-        ask.add("image-not-pinned", message, _where(ask, "image"), severity=severity, hint=hint)
+        _of_image(ask, engine, Problem(code="image-not-pinned", message=message, severity=severity, hint=hint))
     return found
+
+
+def _of_image(ask: Reporter, engine: EngineEntry, problem: Problem) -> None:
+    """Report what is wrong with the image where it is written, so that an engine's own is reported once."""
+    if ask.get("image") is not None:
+        ask.elsewhere(replace(problem, path=ask.chain.origin("image")))
+    elif engine.image is not None:
+        ask.elsewhere(replace(problem, path=("engines", engine.name, "image")))
+    else:
+        ask.elsewhere(replace(problem, path=("engines", engine.name), at="key"))
 
 
 def binary(ask: Reporter, engine: EngineEntry, host: Host) -> str | None:

@@ -1,10 +1,10 @@
 """One service, from its layers to a resolution: every decision in order, or every reason why not."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from quadgen.engines.base import Ask, Paths
 from quadgen.engines.registry import ENGINES
+from quadgen.engines.side_doors import NOWHERE, reaches_speculation_flag
 from quadgen.problems import Problem, Severity
 from quadgen.resolution import Argument, Decision, Devices, EngineEntry, Host, Model, Resolution
 from quadgen.resolve import cards, choice, device_names, extras, files, network, overrides, program, timing
@@ -15,6 +15,13 @@ from quadgen.resolve.structure import Wish
 _NOWHERE = network.Address(listen="127.0.0.1", ports=(), networks=(), binds=None, beyond_loopback=False)
 UNKNOWN_CONTEXT = 8192
 """Tokens where nobody knows what the model was trained for: the least that current models were."""
+
+
+_UNKNOWN = Model(
+    name="unknown", id="unknown", file="unknown.gguf", hf=None, url=None, mtp=None, mmproj=None,
+    chat_template_file=None, size=None,
+)  # fmt: skip
+"""Stands in for a model that was refused, so that the rest of its service is checked too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +35,7 @@ class _Choice:
 
 def _context(ask: Reporter, model: Model) -> int:
     context: int | None = ask.get("context")
-    if context is None and not ask.broken("context"):
+    if context is None and model is not _UNKNOWN and not ask.broken("context"):
         ask.elsewhere(
             Problem(
                 code="context-unknown",
@@ -58,18 +65,27 @@ def _exposed(ask: Reporter, place: network.Address, key: str | None) -> bool:
 
 
 def _paths(ask: Reporter, shelf: files.Shelf, model: Model, decision: Decision, mmproj: str | None) -> Paths:
+    def said(key: str) -> tuple[str, ...]:
+        return (key,) if ask.chain.said(key) else ("models", model.name, key)
+
     template = ask.get("chat_template_file", model.chat_template_file) or None
     draft = decision.draft_model
     if draft is not None and draft.file is None:
         ask.add("unexpected-value", f"the draft model {draft.name} is no local file", "profile", hint="give it `file:`")
+    for name in ask.get("lora") or ():
+        if "," in name:
+            ask.add("unsafe-value", f"{name!r} has a comma, which separates two adapters", "lora", hint="rename it")
+    head = decision.head_file
     return Paths(
         models_dir=shelf.inside,
-        model=shelf.place(model.file, "model") if model.file else f"{shelf.inside}/{_fetched(model)}",
-        mmproj=shelf.place(mmproj, "mmproj") if mmproj else None,
-        chat_template_file=shelf.place(template, "chat_template_file") if template else None,
+        model=shelf.place(model.file, "models", model.name, "file")
+        if model.file
+        else f"{shelf.inside}/{_fetched(model)}",
+        mmproj=shelf.place(mmproj, *said("mmproj")) if mmproj else None,
+        chat_template_file=shelf.place(template, *said("chat_template_file")) if template else None,
         lora=tuple(shelf.place(name, "lora") for name in ask.get("lora") or ()),
-        draft_model=shelf.place(draft.file, "profile") if draft is not None and draft.file else None,
-        head=shelf.place(decision.head_file, "model") if decision.head_file else None,
+        draft_model=shelf.place(draft.file, "models", draft.name, "file") if draft is not None and draft.file else None,
+        head=shelf.place(head, "models", model.name, "mtp") if head else None,
     )
 
 
@@ -83,12 +99,15 @@ def resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str]) -> 
     backend = choice.backend(ask, gate.catalog)
     model = choice.model(ask, gate.catalog)
     engine = choice.engine(ask, gate.catalog, backend) if backend is not None else None
-    if backend is None or model is None or engine is None:
-        overrides.check(ask, host)
+    if backend is None or engine is None:
+        overrides.check(ask, host, None)
         return None
-    found = _resolve(ask, host, gate, services, _Choice(backend=backend, engine=engine, model=model))
+    found = _resolve(ask, host, gate, services, _Choice(backend=backend, engine=engine, model=model or _UNKNOWN))
+    if model is None:
+        return None
     refused = any(problem.severity is Severity.ERROR for problem in ask.collector.problems[before:])
-    return None if refused else found
+    # an engine without a usable image or program was refused where it stands
+    return found if not refused and found is not None and (found.image or found.binary) else None
 
 
 def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], what: _Choice) -> Resolution | None:
@@ -102,14 +121,19 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
         engine=engine, backend=backend, model=model, cards=seen.measured_as,
         draft_model=choice.model(ask, gate.catalog, "draft_model"), mmproj=mmproj is not None,
     )  # fmt: skip
-    decision = decide(ask, wish, gate) or unspeculating(gate)
+    decided = decide(ask, wish, gate) if model is not _UNKNOWN else None
+    decision = decided or unspeculating(gate)
     port: int = ask.get("port", kind.port)
     place = network.address(ask, host, port) or _NOWHERE
-    secrets, key_file, key = extras.secrets(ask, host)
+    boxed = host.runtime == "podman" and kind.read_only
+    own = dict((*((("HOME", files.CACHE),) if boxed else ()), ("XDG_CONFIG_HOME", NOWHERE), *seen.env))
+    run = engine.entrypoint[0] if engine.entrypoint else kind.program
+    secrets, key_file, key = extras.secrets(ask, host, engine, own, run)
     image = program.image(ask, engine, kind, backend) if host.runtime == "podman" else ""
     binary = program.binary(ask, engine, host) if host.runtime == "systemd" else ""
-    device_names.check(ask, engine, seen, kind)
-    models_dir = files.at_home(ask.get("models_dir", "/srv/models"), host).rstrip("/") or "/"
+    drafts = decided is None or any(each.startswith("draft-") for each in decision.types)
+    device_names.check(ask, engine, seen, kind, drafts=drafts)
+    models_dir = files.clean(files.at_home(ask.get("models_dir", "/srv/models"), host)).rstrip("/") or "/"
     shelf = files.Shelf(ask, host, models_dir, writable=model.file is None)
     asking = Ask(
         report=ask, host=host, engine=engine, backend=backend, model=model, decision=decision, devices=seen,
@@ -121,32 +145,39 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
     arguments = kind.arguments(asking)
     _carried(ask, host, arguments)
     start = timing.start_timeout(ask, model, kind.start_timeout)
+    timing.start_period(ask, start)
     stop: int = ask.get("stop_timeout", timing.STOP)
-    boxed = host.runtime == "podman" and kind.read_only
-    home = (("HOME", extras.CACHE),) if boxed else ()
-    variables = (*home, ("XDG_CONFIG_HOME", extras.NOWHERE), *seen.env, *kind.environment(asking))
+    own.update(kind.environment(asking))
     return Resolution(
         host=host, name=ask.service or kind.service, engine=engine, backend=backend, model=model, decision=decision,
-        arguments=arguments, environment=extras.environment(ask, variables), devices=seen, image=image or "",
-        binary=binary or "", entrypoint=engine.entrypoint, mounts=extras.mounts(ask, host, shelf, cache=boxed),
+        arguments=arguments, environment=extras.environment(ask, engine, own), devices=seen, image=image or "",
+        binary=binary or "", entrypoint=engine.entrypoint,
+        mounts=extras.mounts(ask, host, shelf, cache=boxed, program=run),
         files=tuple(shelf.files), writable=(shelf.models_dir,) if shelf.writable else (), ports=place.ports,
         networks=place.networks, port=port, binds=place.binds, secrets=secrets, api_key=key,
         exposed=place.beyond_loopback, fetches=model.file is None, probe=kind.probe(asking),
-        restart=timing.restart(ask, start, stop), start_timeout=start, stop_timeout=stop, limits=timing.limits(ask),
+        restart=timing.restart(ask, host, start, stop), start_timeout=start, stop_timeout=stop,
+        limits=timing.limits(ask),
         pull=ask.get("pull", "missing"), auto_update=ask.get("auto_update"), autostart=ask.get("autostart", True),
         after=extras.peers(ask, "after", services), conflicts=extras.peers(ask, "conflicts", services),
-        labels=tuple(sorted((ask.get("labels") or {}).items())), overrides=overrides.check(ask, host),
+        labels=extras.labels(ask), overrides=overrides.check(ask, host, binary),
         notes=(engine.table_note,) if engine.table_note else (),
     )  # fmt: skip
 
 
 def _carried(ask: Reporter, host: Host, arguments: tuple[Argument, ...]) -> None:
-    """Refuse what Quadlet cannot carry in Exec= on any version, at the field that says it."""
-    if host.runtime != "podman":
-        return
+    """Refuse what no Quadlet carries in Exec=, and values that a build with other flags would take for a side door."""
     for argument in arguments:
-        if "" in argument.words or ";" in argument.words:
-            keys: Any = argument.why.split(".", 1)
-            what = "an empty argument cuts off all later ones" if "" in argument.words else "a lone ; ends the command"
+        words = argument.words
+        if host.runtime == "podman" and ("" in words or ";" in words):
+            what = "an empty argument cuts off all later ones" if "" in words else "a lone ; ends the command"
             hint = "leave it out, or use runtime: systemd"
-            ask.add("unsafe-value", f"{argument.words[0]}: {what} in a Quadlet unit", *keys, hint=hint)
+            ask.add("unsafe-value", f"{words[0]}: {what} in a Quadlet unit", *_said_by(argument), hint=hint)
+        for word in words[1:]:
+            if word.__class__ is str and word.startswith("-") and reaches_speculation_flag(word):
+                message = f"{words[0]} is given {word}, which reaches speculation in a build that reads it as a flag"
+                ask.add("speculation-outside-profile", message, *_said_by(argument), hint="choose another value")
+
+
+def _said_by(argument: Argument) -> tuple[str, ...]:
+    return tuple(argument.why.split(".", 1))

@@ -27,7 +27,7 @@ def has_head(model: Model) -> bool:
 def holds(ask: Reporter, spec: ProfileSpec, wish: Wish, draft: Model | None) -> bool:
     """Whether the checkpoint and the other fields leave the profile loadable; reports why not."""
     model = wish.model
-    if spec.needs_mtp and not has_head(model):
+    if (spec.needs_mtp or "draft-mtp" in spec.spec_types) and not has_head(model):
         if not ask.fleet.is_broken(("models", model.name, "mtp")):
             known = "has none" if model.mtp is False else "is not known to have one"
             hint = (

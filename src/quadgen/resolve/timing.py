@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from quadgen.resolution import Limits, Model, Restart
+from quadgen.fleet.values import LONGEST
+from quadgen.resolution import STOP_GRACE, Host, Limits, Model, Restart
 from quadgen.resolve.report import Reporter
 
 SLOWEST_READ = 50 * 2**20
@@ -18,11 +19,20 @@ def start_timeout(ask: Reporter, model: Model, otherwise: int) -> int:
     said: int | None = ask.get("start_timeout")
     if said is not None:
         return said
-    return otherwise if model.size is None else max(otherwise, PULL + -(-model.size // SLOWEST_READ))
+    return otherwise if model.size is None else min(LONGEST, max(otherwise, PULL + -(-model.size // SLOWEST_READ)))
 
 
-def restart(ask: Reporter, start: int, stop: int) -> Restart:
+def start_period(ask: Reporter, start: int) -> None:
+    """Refuse a start period beyond the start timeout: the unit would be killed first (containers/podman#27290)."""
+    period = (ask.get("health") or {}).get("start_period")
+    if period is not None and period >= start:
+        message = f"the start period of {period} s outlasts the start timeout of {start} s, which kills the unit"
+        ask.add("unexpected-value", message, "health", "start_period", hint="raise `start_timeout`")
+
+
+def restart(ask: Reporter, host: Host, start: int, stop: int) -> Restart:
     """Restart settings whose limit can trip: the interval outlasts all tries of a server that never gets ready."""
+    stop += STOP_GRACE if host.runtime == "podman" else 0
     said: Any = ask.get("restart", {})
     fields: dict[str, Any] = {"policy": said} if isinstance(said, str) else said
     delay: int = fields.get("delay", 10)

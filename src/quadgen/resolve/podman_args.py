@@ -1,0 +1,114 @@
+"""`PodmanArgs=` and `GlobalArgs=` of the fleet: which arguments of podman leave alone what was decided.
+
+They are listed and not the others: podman-run(1) has new ones every year, and a word that is no option at all is
+taken for the image, with everything after it for the server's arguments. Names are podman-run(1)'s and podman(1)'s
+of Podman 5.8.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from quadgen.engines.side_doors import doors_in, reaches_speculation_path
+
+Refusal = tuple[str, str, str | None]
+"""A code, a message and a hint."""
+
+_SWITCHES: Final = frozenset(
+    "--http-proxy --init --no-hostname --no-hosts --oom-kill-disable --read-only-tmpfs --tls-verify".split()  # noqa: SIM905 - reads better
+)
+_VALUES: Final = frozenset(
+    """
+    --add-host --annotation --arch --authfile --blkio-weight --blkio-weight-device --cap-add --cap-drop --cert-dir
+    --cgroup-conf --cgroup-parent --cgroupns --cgroups --cpu-period --cpu-quota --cpu-rt-period --cpu-rt-runtime
+    --cpu-shares --cpuset-cpus --cpuset-mems --creds --decryption-key --device-cgroup-rule --device-read-bps
+    --device-read-iops --device-write-bps --device-write-iops --dns --dns-option --dns-search --expose --gidmap
+    --group-add --health-log-destination --health-max-log-count --health-max-log-size --health-on-failure --hostname
+    --hostuser --ip --ip6 --ipc --log-driver --log-opt --mac-address --memory-reservation --memory-swap
+    --memory-swappiness --network-alias --oom-score-adj --os --personality --pid --platform --rdt-class --retry
+    --retry-delay --security-opt --shm-size-systemd --stop-signal --subgidname --subuidname --sysctl --systemd
+    --timezone --tz --uidmap --ulimit --umask --user --userns --uts --variant
+    """.split()  # noqa: SIM905 - reads better
+)
+_GLOBAL_SWITCHES: Final = frozenset({"--syslog", "--transient-store"})
+_GLOBAL_VALUES: Final = frozenset(
+    """
+    --cdi-spec-dir --cgroup-manager --events-backend --imagestore --log-level --network-cmd-path --network-config-dir
+    --out --root --runroot --ssh --storage-driver --storage-opt --tmpdir --volumepath
+    """.split()  # noqa: SIM905 - reads better
+)
+_FIELDS: Final = {
+    "--entrypoint": "engines.NAME.entrypoint", "--env": "env", "--env-file": "env", "--env-host": "env",
+    "--env-merge": "env", "--unsetenv": "env", "--unsetenv-all": "env", "--secret": "secrets",
+    "--volume": "volumes", "--mount": "volumes", "--tmpfs": "volumes", "--volumes-from": "volumes",
+    "--image-volume": "volumes", "--device": "devices", "--gpus": "devices", "--label": "labels",
+    "--label-file": "labels", "--memory": "limits", "--cpus": "limits", "--pids-limit": "limits",
+    "--shm-size": "limits", "--name": "services", "--network": "network", "--net": "network", "--pod": "network",
+    "--pod-id-file": "network", "--publish": "port", "--publish-all": "port", "--pull": "pull", "--restart": "restart",
+    "--stop-timeout": "stop_timeout", "--health-cmd": "health", "--health-interval": "health",
+    "--health-retries": "health", "--health-start-period": "health", "--health-timeout": "health",
+    "--health-startup-cmd": "health", "--health-startup-interval": "health", "--health-startup-retries": "health",
+    "--health-startup-success": "health", "--health-startup-timeout": "health", "--no-healthcheck": "health",
+    "--requires": "after", "--read-only": "unit: {Container: {ReadOnly: ...}}",
+}  # fmt: skip
+"""Arguments that a field of the fleet decides."""
+
+
+def refusals(key: str, words: Iterable[str]) -> Iterator[Refusal]:
+    """What is wrong with the words of all lines of `key`, PodmanArgs or GlobalArgs."""
+    switches, values = (_SWITCHES, _VALUES) if key == "PodmanArgs" else (_GLOBAL_SWITCHES, _GLOBAL_VALUES)
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if name in switches:
+            continue
+        if name not in values:
+            yield _undecided(key, word, name)
+            continue
+        if not equals:
+            following = next(rest, None)
+            if following is None:
+                yield "unsafe-value", f"{name} in {key}= lacks its value, and takes the next argument for it", None
+                return
+            value = following
+        if name == "--security-opt" and value.startswith("unmask") and _unmasks(value[7:]):
+            message = f"{name}={value} shows llama-server a config.ini of the image, which reaches speculation"
+            yield "speculation-outside-profile", message, None
+
+
+def _undecided(key: str, word: str, name: str) -> Refusal:
+    if name in _FIELDS:
+        return "unsafe-value", f"{name} in {key}= undoes what was decided", f"use `{_FIELDS[name]}`"
+    if not word.startswith("-"):
+        hint = "write --name=value, or an option and its value one after the other"
+        return "unsafe-value", f"{word!r} in {key}= is no option, so Podman would take it for another word", hint
+    if not word.startswith("--") and len(name) > 1:
+        return (
+            "unsafe-value",
+            f"{word} in {key}= is a short option, and several of them can be one word",
+            "write --name",
+        )
+    hint = "use a field of the fleet, or a key of [Container] in `unit`"
+    return "unsafe-value", f"{word} in {key}= may undo what was decided", hint
+
+
+def unmasked(values: Iterable[str]) -> Iterator[Refusal]:
+    """What is wrong with `Unmask=`, whose paths the container sees again."""
+    for value in values:
+        if _unmasks(value):
+            message = f"Unmask={value} shows llama-server a config.ini of the image, which reaches speculation"
+            yield "speculation-outside-profile", message, "name the paths that the server needs"
+
+
+def _unmasks(paths: str) -> bool:
+    return any(
+        path.upper() == "ALL" or set(path) & set("*?[") != set() or reaches_speculation_path(path)
+        for path in paths.replace(":", " ").split()
+    )
+
+
+def doors(key: str, values: Iterable[str]) -> Iterator[Refusal]:
+    """Every way to speculation that stands in the values of a key of `unit`."""
+    for value in values:
+        for door in doors_in(value):
+            message = f"{door} in {key}= reaches speculation, which only a profile may"
+            yield "speculation-outside-profile", message, "make it a profile: profiles.NAME with spec_types"
