@@ -1,5 +1,6 @@
 """From logical paths to places, once, at the end; one problem for each place, however many hosts inherit it."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -8,7 +9,18 @@ from quadgen.fleet.load import Fleet
 from quadgen.problems import Path, Place, Problem, Severity
 
 _SHOWN = 3
+_SECRETIVE = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE).search
 _ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+
+
+def _near_a_secret(problem: Problem) -> bool:
+    """Whether an unknown key is probably a misspelt one whose value is a key: `apikey: sk-...`."""
+    return problem.code == "unknown-key" and bool(problem.path) and _SECRETIVE(str(problem.path[-1])) is not None  # type: ignore[index]  # not empty
+
+
+def _hides(problem: Problem) -> bool:
+    """Whether the rest of the problem's line may hold a secret."""
+    return problem.code == "literal-secret" or _near_a_secret(problem)
 
 
 def _place(problem: Problem, documents: Mapping[str, Document], fleet: str) -> Place | None:
@@ -18,6 +30,8 @@ def _place(problem: Problem, documents: Mapping[str, Document], fleet: str) -> P
     if document is None:
         return Place(file=problem.file or fleet, line=1, column=1)
     place = document.locate(problem.path, at=problem.at)
+    if _near_a_secret(problem):
+        return replace(place, text=f"{place.text[: place.column - 1 + place.length]} ***")
     if problem.code == "literal-secret":
         # the line holds the key itself, which no message, log or annotation may repeat
         shown = place.text[: place.column - 1].rstrip()
@@ -52,8 +66,8 @@ def _owner(problem: Problem) -> tuple[str | None, str | None]:
     return str(path[1]), service
 
 
-def _together(same: list[Problem], place: Place | None, fleet: Fleet | None) -> Problem:
-    """One problem for all that say the same of the same place."""
+def _together(same: list[Problem], place: Place | None, fleet: Fleet | None, only: frozenset[str] | None) -> Problem:
+    """One problem for all that say the same of the same place; it only warns where it is of no host in `only`."""
     first = same[0]
     owners = list(dict.fromkeys(map(_owner, same)))
     hosts = list(dict.fromkeys(host for host, _ in owners if host is not None))
@@ -66,7 +80,10 @@ def _together(same: list[Problem], place: Place | None, fleet: Fleet | None) -> 
         if inherited
         else first.notes
     )
-    return replace(first, place=place, notes=notes, host=host, service=service)
+    asked = {problem.host for problem in same}  # None: the file itself is wrong there, which concerns every host
+    elsewhere = only is not None and only.isdisjoint(asked) and None not in asked and first.severity is Severity.ERROR
+    severity = Severity.WARNING if elsewhere else first.severity
+    return replace(first, severity=severity, place=place, notes=notes, host=host, service=service)
 
 
 def _rank(problem: Problem) -> tuple[object, ...]:
@@ -76,16 +93,21 @@ def _rank(problem: Problem) -> tuple[object, ...]:
 
 
 def located(
-    problems: Iterable[Problem], documents: Mapping[str, Document], name: str, fleet: Fleet | None
+    problems: Iterable[Problem],
+    documents: Mapping[str, Document],
+    name: str,
+    fleet: Fleet | None,
+    only: frozenset[str] | None = None,
 ) -> list[Problem]:
     """Give each problem its place, and put those together that are one problem at one place.
 
-    Sorted by severity, file, line and column. `name` is the fleet file.
+    Sorted by severity, file, line and column. `name` is the fleet file. `only` names the hosts that matter: what
+    refuses none of them only warns.
     """
     places: dict[tuple[object, ...], Place | None] = {}
     groups: dict[tuple[object, ...], tuple[Place | None, list[Problem]]] = {}
     for problem in problems:
-        spot = (problem.file, problem.path, problem.at, problem.place, problem.code == "literal-secret")
+        spot = (problem.file, problem.path, problem.at, problem.place, _hides(problem))
         if spot not in places:
             places[spot] = _place(problem, documents, name)
         place = places[spot]
@@ -93,18 +115,21 @@ def located(
         groups.setdefault((problem.code, problem.severity, where, problem.message, problem.label), (place, []))[
             1
         ].append(problem)
-    found = [_together(same, place, fleet) for place, same in groups.values()]
-    secret = {(p.place.file, p.place.line) for p in found if p.code == "literal-secret" and p.place}
-    if secret:
-        found = [
-            _hidden(problem) if problem.place and (problem.place.file, problem.place.line) in secret else problem
-            for problem in found
-        ]
+    found = [_together(same, place, fleet, only) for place, same in groups.values()]
+    first: dict[tuple[str, int], int] = {}
+    for problem in found:
+        if _hides(problem) and problem.place is not None:
+            line = (problem.place.file, problem.place.line)
+            first[line] = min(problem.place.column, first.get(line, problem.place.column))
+    if first:
+        found = [_hidden(problem, first) for problem in found]
     return sorted(found, key=_rank)
 
 
-def _hidden(problem: Problem) -> Problem:
-    """A problem on a line that holds a key: its place stays, the line is not shown."""
-    if problem.place is None or problem.code == "literal-secret":
+def _hidden(problem: Problem, first: Mapping[tuple[str, int], int]) -> Problem:
+    """A problem on a line that holds a key: its place stays, and only the first key's shows what is before it."""
+    place = problem.place
+    column = first.get((place.file, place.line)) if place is not None else None
+    if place is None or column is None or (_hides(problem) and place.column == column):
         return problem
-    return replace(problem, place=replace(problem.place, text=""))
+    return replace(problem, place=replace(place, text=""))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from quadgen import carry
+from quadgen import carry, quadlet_keys
 from quadgen.document import Document, load
 from quadgen.engines import tables
 from quadgen.engines.flags import FlagTable, load_table
@@ -20,7 +20,7 @@ from quadgen.problems import Collector, Path, Problem, Rejected, Severity, Unava
 from quadgen.render import Renderer
 from quadgen.resolution import Resolution
 from quadgen.resolve import Resolved, resolve
-from quadgen.tree import HostTree
+from quadgen.tree import HostTree, Template
 from quadgen.unitfile import Unsafe
 from quadgen.units import build
 
@@ -34,8 +34,8 @@ class Files(Protocol):
     def matching(self, pattern: str) -> list[str]:
         """The names that match a glob pattern, sorted."""
 
-    def templates(self) -> Mapping[str, tuple[str, str]]:
-        """Template name to (text, where it came from): quadgen's own, and the fleet's in their place."""
+    def templates(self) -> Mapping[str, Template]:
+        """Templates by name: quadgen's own, and the fleet's in their place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,10 @@ def _trees(resolved: Resolved, renderer: Renderer, fleet: Fleet, sink: Collector
         for resolution in services:
             unit = build(resolution)
             try:
-                rendered.append(manifests.unit(unit, renderer.render(unit), resolution))
+                made = manifests.unit(unit, renderer.render(unit), resolution)
+                rendered.append(made)
+                if made.podman is not None and not quadlet_keys.at_least(resolution.host.podman, made.podman):
+                    sink.add(_too_old(resolution, made.podman, fleet))
             except Unsafe as error:
                 sink.extend(carry.culprits(resolution, unit, fleet, error.reason))
             except Rejected as rejected:
@@ -121,11 +124,16 @@ def _trees(resolved: Resolved, renderer: Renderer, fleet: Fleet, sink: Collector
     return tuple(trees)
 
 
-def _elsewhere(problem: Problem, only: frozenset[str]) -> Problem:
-    """With --host, what is wrong with another host only warns."""
-    if problem.severity is Severity.ERROR and problem.host is not None and problem.host not in only:
-        return replace(problem, severity=Severity.WARNING)
-    return problem
+def _too_old(resolution: Resolution, needed: str, fleet: Fleet) -> Problem:
+    """Refuse a Podman whose Quadlet would drop the unit for a key that it does not know."""
+    return Problem(
+        code="unsupported-key",
+        message=f"Podman {resolution.host.podman} lacks keys of this unit, which needs {needed}",
+        path=fleet.chain(resolution.host.name, None).origin("podman"),
+        host=resolution.host.name,
+        service=resolution.name,
+        hint="use a newer Podman, or runtime: systemd",
+    )
 
 
 def compile_fleet(name: str, files: Files, *, only: frozenset[str] | None = None, about: str | None = None) -> Compiled:
@@ -152,19 +160,15 @@ def compile_fleet(name: str, files: Files, *, only: frozenset[str] | None = None
             )
     resolved = resolve(fleet, ledger, learned=learned, tables=tables.choose_for, sink=sink)
     sources = files.templates()
-    renderer = Renderer(
-        {key: text for key, (text, _) in sources.items()}, {key: place for key, (_, place) in sources.items()}
-    )
-    trees = _trees(resolved, renderer, fleet, sink)
+    trees = _trees(resolved, Renderer(sources), fleet, sink)
     problems: Iterable[Problem] = sink.problems
     if about is not None:
         problems = [problem for problem in problems if problem.host in (None, about)]
     if only is not None:
-        problems = [_elsewhere(problem, only) for problem in problems]
         trees = tuple(tree for tree in trees if tree.host in only)
     return Compiled(
         name=name, fleet=fleet, resolved=resolved, trees=trees,
-        problems=tuple(located(problems, reading.documents, name, fleet)) if sink.problems else (),
+        problems=tuple(located(problems, reading.documents, name, fleet, only)) if sink.problems else (),
     )  # fmt: skip
 
 

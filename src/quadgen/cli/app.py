@@ -50,10 +50,6 @@ def run() -> None:
     except Unavailable as unavailable:
         sys.stderr.write(f"quadgen: {unavailable}\n")
         sys.exit(Exit.ENVIRONMENT)
-    except BrokenPipeError:
-        # whoever reads our output has had enough; Python must not complain of it once more at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(Exit.DONE)
     except KeyboardInterrupt:
         sys.stderr.write("quadgen: interrupted\n")
         sys.exit(130)

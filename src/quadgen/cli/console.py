@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from quadgen.cli.exits import Format
@@ -49,14 +50,14 @@ def wanted_format(arguments: Sequence[str]) -> Format:
     return Format.TEXT
 
 
-def show(problems: Sequence[Problem], form: Format) -> None:
+def show(problems: Sequence[Problem], form: Format = Format.TEXT) -> None:
     """Print problems: text to stderr, the other forms to stdout."""
     if form is Format.JSON:
         sys.stdout.write(json.dumps([_record(problem) for problem in problems], indent=2, ensure_ascii=False) + "\n")
     elif form is Format.SARIF:
         sys.stdout.write(json.dumps(_sarif(problems), indent=2, ensure_ascii=False) + "\n")
     elif form is Format.GITHUB:
-        sys.stdout.writelines(_annotation(problem) + "\n" for problem in problems)
+        sys.stdout.writelines(_annotation(_visible(problem)) + "\n" for problem in problems)
     elif problems:
         colour = _colour()
         sys.stderr.write("\n".join(text(problem, colour=colour) for problem in problems))
@@ -68,8 +69,34 @@ def _total(problems: Sequence[Problem]) -> str:
     return f"quadgen: {', '.join(count(number, what) for number, what in kinds if number)}"
 
 
+def _shown(words: str) -> str:
+    """Text whose characters all show: a fleet must not move the cursor, colour the log or turn a line around."""
+    if words.isprintable():
+        return words
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in words)
+
+
+def _visible(problem: Problem) -> Problem:
+    place = problem.place
+    if place is not None and not f"{place.file}{place.text}".isprintable():
+        # one character for another, so that the carets stand where they should
+        source = "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in place.text)
+        place = replace(place, file=_shown(place.file), text=source)
+    return replace(
+        problem,
+        message=_shown(problem.message),
+        place=place,
+        label=_shown(problem.label),
+        host=problem.host and _shown(problem.host),
+        service=problem.service and _shown(problem.service),
+        notes=tuple(map(_shown, problem.notes)),
+        hint=problem.hint and _shown(problem.hint),
+    )
+
+
 def text(problem: Problem, *, colour: bool = False) -> str:
     """One problem as rustc would print it."""
+    problem = _visible(problem)
     style = _COLOURS[problem.severity]
     head = _styled(f"{problem.severity}[{problem.code}]", style, on=colour)
     lines = [f"{head}: {_styled(problem.message, '1', on=colour)}"]
@@ -79,7 +106,7 @@ def text(problem: Problem, *, colour: bool = False) -> str:
         width = len(str(place.line))
         lines.append(f"{' ' * width}--> {place.file}:{place.line}:{place.column}")
         if place.text:
-            source = place.text.replace("\t", " ")
+            source = place.text
             carets = _styled("^" * max(1, min(place.length, len(source) - place.column + 1)), style, on=colour)
             label = f" {problem.label}" if problem.label else ""
             lines += [
@@ -136,7 +163,9 @@ def _annotation(problem: Problem) -> str:
 
 
 def _sarif(problems: Sequence[Problem]) -> dict[str, Any]:
-    from quadgen import __version__  # noqa: PLC0415 - only this form names it
+    from urllib.parse import quote  # noqa: PLC0415 - only this form needs it
+
+    from quadgen import __version__  # noqa: PLC0415 - as above
 
     results = []
     for problem in problems:
@@ -151,7 +180,7 @@ def _sarif(problems: Sequence[Problem]) -> dict[str, Any]:
                 "startColumn": problem.place.column,
                 "endColumn": problem.place.column + problem.place.length,
             }
-            location = {"artifactLocation": {"uri": problem.place.file}, "region": region}
+            location = {"artifactLocation": {"uri": quote(problem.place.file)}, "region": region}
             result["locations"] = [{"physicalLocation": location}]
         results.append(result)
     rules = [{"id": code} for code in dict.fromkeys(problem.code for problem in problems)]
@@ -159,7 +188,7 @@ def _sarif(problems: Sequence[Problem]) -> dict[str, Any]:
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "results": results}],
+        "runs": [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}],
     }
 
 
@@ -180,7 +209,7 @@ def changes(plan: Plan, output: str, hosts: int, *, written: bool, verbose: bool
             say(f"... and {len(every) - _SHOWN} more")
     kinds = dict.fromkeys(change.kind for change in every)
     parts = [
-        f"{sum(change.kind is kind for change in every)} to {kind.value}"
+        f"{sum(change.kind is kind for change in every)} {_PLANNED.get(kind.value, f'to {kind.value}')}"
         if not written
         else f"{sum(change.kind is kind for change in every)} {_DONE[kind.value]}"
         for kind in kinds
@@ -188,4 +217,5 @@ def changes(plan: Plan, output: str, hosts: int, *, written: bool, verbose: bool
     say(f"{output}: {count(hosts, 'host')}, {', '.join(parts)}")
 
 
+_PLANNED: Final = {"mode": "with a wrong mode"}
 _DONE: Final = {"create": "created", "update": "updated", "remove": "removed", "mode": "with its mode repaired"}

@@ -25,8 +25,16 @@ class Format(StrEnum):
     SARIF = "sarif"
 
 
+class Shape(StrEnum):
+    """How a command prints what it was asked for."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 FleetFile = Annotated[str, typer.Argument(metavar="FLEET", help="The fleet file.", show_default=True)]
 FormatOption = Annotated[
     Format, typer.Option("--format", help="How problems are printed: text to stderr, the others to stdout.")
 ]
+ShapeOption = Annotated[Shape, typer.Option("--format", help="How it is printed, to stdout.")]
 HostOption = Annotated[list[str] | None, typer.Option("--host", metavar="H", help="Only this host; may be repeated.")]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from quadgen.cli.exits import Exit, FleetFile, Format
+from quadgen.cli.exits import Exit, FleetFile, Shape, ShapeOption
 
 
 def command(
@@ -13,7 +13,7 @@ def command(
     code: Annotated[
         str | None, typer.Option("--code", metavar="CODE", help="Explain a problem's code instead.")
     ] = None,
-    format: Annotated[Format, typer.Option("--format", help="text or json")] = Format.TEXT,  # noqa: A002 - the option's name
+    format: ShapeOption = Shape.TEXT,  # noqa: A002 - the option's name
 ) -> None:
     """Show each argument of a service, where it came from, and the evidence for it; or what a code means."""
     from quadgen.cli import console, explaining, work  # noqa: PLC0415 - heavy
@@ -25,10 +25,12 @@ def command(
         raise typer.BadParameter("name a host of the fleet, or a code with --code", param_hint="HOST[/SERVICE]")
     host, _, service = target.partition("/")
     compiled = work.compiled(fleet, [host], about=host)
-    if format is Format.JSON:
+    if service:
+        explaining.check_service(compiled, host, service)
+    if format is Shape.JSON:
         typer.echo(explaining.as_json(compiled, host, service or None))
     else:
         typer.echo(explaining.as_text(compiled, host, service or None), nl=False)
-    console.show(compiled.problems, Format.TEXT)
+    console.show(compiled.problems)
     if compiled.refused:
         raise typer.Exit(Exit.REFUSED)

@@ -3,28 +3,40 @@
 import json
 from typing import Any
 
+import typer
+
 from quadgen import disk
 from quadgen.evidence import cost, quoted
 from quadgen.pipeline import Compiled, find
 from quadgen.problems import Path, Problem, Rejected
 from quadgen.resolution import Argument, Resolution
+from quadgen.resolve.report import unknown
 from quadgen.units import build
 
 
 def of_code(code: str) -> str:
-    """What docs/errors.md says of a code. Raises `Rejected` where there is no such code."""
+    """What docs/errors.md says of a code. Raises a usage error where there is no such code."""
     text = disk.errors_text()
     heading = f"## {code}"
     lines = text.split("\n")
     codes = [line.removeprefix("## ") for line in lines if line.startswith("## ")]
     if code not in codes:
-        from quadgen.resolve.report import unknown  # noqa: PLC0415 - only a slip needs it
-
         message, hint = unknown("code", code, codes)
-        raise Rejected([Problem(code="unexpected-value", message=message, hint=hint)])
+        raise typer.BadParameter(f"{message}: {hint}", param_hint="--code")
     start = lines.index(heading)
     end = next((index for index in range(start + 1, len(lines)) if lines[index].startswith("## ")), len(lines))
     return "\n".join(lines[start:end]).strip()
+
+
+def check_service(compiled: Compiled, host: str, service: str) -> None:
+    """Raise `Rejected` where the fleet has no such service on this host; one that was refused is there."""
+    named = list((compiled.fleet.data["hosts"].get(host) or {}).get("services") or {})
+    names = named or [resolution.name for resolution in find(compiled, host, None)]
+    if names and service not in names:
+        message, hint = unknown("service", service, names)
+        raise Rejected(
+            [Problem(code="unexpected-value", message=f"{message} on the host {host}", host=host, hint=hint)]
+        )
 
 
 def _path(path: Path) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from quadgen.cli.exits import Exit, FleetFile, Format, FormatOption, HostOption
+from quadgen.problems import Rejected
 
 
 def command(  # noqa: PLR0917 - Typer makes options of them
@@ -23,8 +24,8 @@ def command(  # noqa: PLR0917 - Typer makes options of them
 ) -> None:
     """Compile the fleet and write each host's units.
 
-    Nothing is written when anything is refused. Files that stay the same are not touched, files that no service
-    needs any more are removed, and nothing that quadgen did not write is changed.
+    If anything is refused, nothing is written. What stays the same is not touched.
+    What no service needs any more goes. What quadgen did not write is left alone.
     """
     from quadgen import disk  # noqa: PLC0415 - heavy
     from quadgen.cli import console, work  # noqa: PLC0415 - heavy
@@ -34,17 +35,22 @@ def command(  # noqa: PLR0917 - Typer makes options of them
     found = list(compiled.problems)
     if verify and not compiled.refused:
         found += work.verified(compiled)
-    console.show(found, format)
-    if console.refuses(found):
+    only = frozenset(host) if host else None
+    plan = None
+    if not console.refuses(found):
+        try:
+            if check:
+                plan = disk.survey(output, compiled.trees, only=only, texts=diff)
+            else:
+                plan = disk.apply(output, compiled.trees, only=only, texts=diff, notify=console.say)
+        except Rejected as rejected:
+            found += rejected.problems
+    console.show(found, format)  # all of them at once: the JSON form is one document
+    if plan is None:
         console.say("nothing was written" if not check else "refused")
         raise typer.Exit(Exit.REFUSED)
-    only = frozenset(host) if host else None
-    if check:
-        plan = disk.survey(output, compiled.trees, only=only, texts=diff)
-    else:
-        plan = disk.apply(output, compiled.trees, only=only, texts=diff, notify=console.say)
     if diff:
-        sys.stdout.writelines(difference(plan))
+        (sys.stdout if format is Format.TEXT else sys.stderr).writelines(difference(plan))
     console.changes(plan, output, len(compiled.trees), written=not check, verbose=check and not diff)
-    if check and not plan.empty:
+    if check and plan.differs:
         raise typer.Exit(Exit.DIFFERS)

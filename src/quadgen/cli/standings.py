@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 
+import typer
+
 from quadgen.evidence import (
     NO_SPECULATION,
     Ledger,
@@ -18,7 +20,7 @@ from quadgen.evidence import (
 )  # fmt: skip
 from quadgen.fleet.kinds import BACKENDS
 from quadgen.pipeline import Compiled
-from quadgen.problems import Collector, Problem, Rejected
+from quadgen.problems import Collector
 from quadgen.resolve.report import unknown
 from quadgen.speculation import BUILTIN, ProfileSpec
 
@@ -107,10 +109,10 @@ def _on(
 
 
 def standings(compiled: Compiled | None, backend: str | None) -> list[Standing]:
-    """Every profile on every backend, of the built-in ledgers or a fleet. Raises `Rejected` for an unknown backend."""
+    """Every profile on every backend, of the built-in ledgers or a fleet. Raises a usage error for an unknown one."""
     if backend is not None and backend not in BACKENDS:
         message, hint = unknown("backend", backend, BACKENDS)
-        raise Rejected([Problem(code="unexpected-value", message=message, hint=hint)])
+        raise typer.BadParameter(f"{message}: {hint}", param_hint="--backend")
     if compiled is not None:
         gate = compiled.resolved.gate
         ledger, policy, models = gate.ledger, gate.policy, gate.catalog.models

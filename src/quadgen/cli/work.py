@@ -1,6 +1,5 @@
 """What several commands do first: open the fleet, compile it, run the real programs over it."""
 
-import gc
 import os
 import tempfile
 from collections.abc import Mapping
@@ -9,6 +8,7 @@ from quadgen import disk
 from quadgen.cli.progress import progress
 from quadgen.pipeline import Compiled, compile_fleet
 from quadgen.problems import Problem
+from quadgen.tree import Template
 
 
 class Folder:
@@ -26,15 +26,13 @@ class Folder:
         """Names that match a pattern, relative to the fleet file as the pattern is; sorted."""
         return disk.matching(self.base, pattern)
 
-    def templates(self) -> Mapping[str, tuple[str, str]]:
+    def templates(self) -> Mapping[str, Template]:
         """The shipped templates, and the fleet's own in `templates/` beside it."""
         return disk.templates(self.base)
 
 
 def compiled(fleet: str, hosts: list[str] | None, *, about: str | None = None) -> Compiled:
     """Compile a fleet file; see `compile_fleet`."""
-    # what a compile builds lives until it ends: looking for garbage in it is a third of the time and finds none
-    gc.disable()
     return compile_fleet(fleet, Folder(fleet), only=frozenset(hosts) if hosts else None, about=about)
 
 

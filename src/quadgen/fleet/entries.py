@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, PlainValidator, with_config
+from pydantic import BeforeValidator, Field, with_config
 from typing_extensions import TypedDict
 
-from quadgen.fleet.kinds import STRICT, Backend, Degree, Flags, Level, Lines, card_id, doc, head, list_of_one
-from quadgen.fleet.values import AbsolutePath, Count, Duration, FileName, Line, Size, Tokens, Width
+from quadgen.fleet.kinds import STRICT, Backend, CardId, Degree, Flags, Head, Level, Lines, Names, doc
+from quadgen.fleet.values import AbsolutePath, Count, Duration, FileName, Line, Size, Tokens, Width, number
 
 
 @with_config(STRICT)
@@ -17,7 +17,10 @@ class PolicyFields(TypedDict, total=False):
         Literal["model", "backend"], doc("what a row must share with a request, beside backend, setting and workload")
     ]
     min_gain: Annotated[
-        float, Field(gt=0, lt=100, strict=False), doc("candidate / comparator must exceed this ratio", 1.0, 1.05)
+        float,
+        Field(gt=0, lt=100),
+        BeforeValidator(number),
+        doc("candidate / comparator must exceed this ratio", 1.0, 1.05),
     ]
     build: Annotated[Degree, doc("a row was measured on another engine build")]
     device: Annotated[Degree, doc("a row was measured on another card than the host's gpus say")]
@@ -46,9 +49,7 @@ class ModelFields(TypedDict, total=False):
     hf: Annotated[Line, doc("org/repo:quant or org/repo/file: the engine fetches it into a writable models_dir")]
     url: Annotated[Line, doc("an https address that the engine fetches into a writable models_dir")]
     id: Annotated[Line, doc("this checkpoint's name in ledgers; default: the key")]
-    mtp: Annotated[
-        bool | str, PlainValidator(head), doc("true: head in the file; a file name: head in its own file; false: none")
-    ]
+    mtp: Annotated[Head, doc("true: head in the file; a file name: head in its own file; false: none")]
     mmproj: Annotated[FileName | None, doc("multimodal projector, for every service of this model")]
     chat_template_file: Annotated[FileName | None, doc("for every service of this model")]
     size: Annotated[Size, doc("of the file", "15.9GiB")]
@@ -59,7 +60,7 @@ class ProfileFields(TypedDict, total=False):
     """A named speculation setting of the fleet's own."""
 
     summary: Annotated[Line, doc("one line for lists")]
-    spec_types: Annotated[list[str], BeforeValidator(list_of_one), doc("drafters", ["ngram-mod"])]
+    spec_types: Annotated[Names, doc("drafters", ["ngram-mod"])]
     draft_n_max: Annotated[Width, doc("draft width of a draft-* type", 7)]
     flags: Annotated[Flags, doc("only --spec-* flags", {"spec-ngram-mod-n-max": 48})]
     draft_model: Annotated[str, doc("a key of models")]
@@ -74,7 +75,7 @@ class CardFields(TypedDict, total=False):
 
     name: Annotated[Line, doc("as measurements name it", "NVIDIA GeForce RTX 3090")]
     vram: Annotated[Literal["unified"] | Size, doc("its memory, or `unified` with the host's", "24GiB")]
-    id: Annotated[str, PlainValidator(card_id), doc("CDI device or render node", "nvidia.com/gpu=0", "renderD128")]
+    id: Annotated[CardId, doc("CDI device or render node", "nvidia.com/gpu=0", "renderD128")]
     reserve: Annotated[Size, doc("kept free on this card")]
 
 
@@ -111,7 +112,7 @@ class LimitFields(TypedDict, total=False):
     """Bounds that the kernel holds."""
 
     memory: Annotated[Size, doc("of the service's processes", "64GiB")]
-    cpus: Annotated[float, Field(gt=0, le=4096, strict=False), doc("processors' worth of time", 8)]
+    cpus: Annotated[float, Field(ge=0.001, le=4096), BeforeValidator(number), doc("processors' worth of time", 8)]
     pids: Annotated[Tokens, doc("processes and threads", 2048)]
     shm: Annotated[Size, doc("of /dev/shm (podman)", "1GiB")]
     memlock: Annotated[Literal["unlimited"] | Size, doc("memory that may be locked", "unlimited")]

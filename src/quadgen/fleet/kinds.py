@@ -1,10 +1,11 @@
 """The types of fields that are not plain scalars: lists, flags, secrets, devices."""
 
+import re
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
 
-from quadgen.fleet.values import VARIABLE, FlagValue, Line, Text, name, wrong
+from quadgen.fleet.values import NAME, VARIABLE, FileName, FlagValue, Line, Text, file_name, name, wrong
 
 BACKENDS: Final = ("cuda", "rocm", "vulkan", "sycl", "cpu")
 Backend = Literal["cuda", "rocm", "vulkan", "sycl", "cpu"]
@@ -36,10 +37,13 @@ def _variable(value: Any) -> Any:  # noqa: ANN401 - a key is always text
     return value
 
 
+_FLAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+
+
 def _flag_name(value: Any) -> Any:  # noqa: ANN401 - a key is always text
     if value.startswith("-"):
         raise wrong(f"{value!r} is written without its dashes here", f"write {value.lstrip('-')}")
-    if "=" in value or " " in value or not value:
+    if not _FLAG.fullmatch(value):
         raise wrong(f"{value!r} is no flag name", "write the name as the key and its value as the value")
     return value
 
@@ -49,7 +53,7 @@ def head(value: Any) -> Any:  # noqa: ANN401 - YAML holds anything
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.endswith(".gguf"):
-        return value
+        return file_name(value)
     raise wrong("takes true (the head is in the file), false, or the file name of a head of its own")
 
 
@@ -75,10 +79,17 @@ def secret_target(value: Any) -> Any:  # noqa: ANN401 - a key is always text
     return value
 
 
+_CARD: Final = re.compile(
+    r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+=[A-Za-z0-9_.:-]+|(?:GPU|MIG)-[A-Za-z0-9_./-]+|(?:renderD|card)[0-9]+|"
+    r"/dev/[A-Za-z0-9_./-]+"
+)
+"""A CDI device, a UUID of NVIDIA's, a node of /dev/dri, another node; a colon in its path would end it."""
+
+
 def card_id(value: Any) -> Any:  # noqa: ANN401 - YAML holds anything
     """`id` of a card."""
     text = str(value)
-    if not isinstance(value, str) or not text.isprintable() or " " in text or text.startswith("-"):
+    if not isinstance(value, str) or not _CARD.fullmatch(text) or "/../" in text:
         raise wrong(
             "takes a CDI device (nvidia.com/gpu=0, nvidia.com/gpu=GPU-...) or a render node (renderD128)",
             "a leading - makes Quadlet drop the device in silence where it is missing"
@@ -88,7 +99,46 @@ def card_id(value: Any) -> Any:  # noqa: ANN401 - YAML holds anything
     return value
 
 
-Names = Annotated[list[str], BeforeValidator(list_of_one)]
-Lines = Annotated[list[Line], BeforeValidator(list_of_one)]
-Flags = dict[Annotated[str, BeforeValidator(_flag_name)], FlagValue]
-Environment = dict[Annotated[str, BeforeValidator(_variable)], Text | None]
+def _version(value: Any) -> Any:  # noqa: ANN401 - YAML holds anything
+    if type(value) is not int:  # pydantic takes 1.0 and true for 1
+        raise wrong("takes the number of a format", "write version: 1")
+    return value
+
+
+def _like(pattern: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "pattern": pattern})
+
+
+def _key(pattern: str) -> WithJsonSchema:
+    # pydantic makes patternProperties of a plain pattern, which leaves every other key free
+    return WithJsonSchema({"type": "string", "allOf": [{"pattern": pattern}]})
+
+
+_NAME: Final = f"^{NAME.pattern}$"
+_ONE_OR_MORE: Final = WithJsonSchema({"type": ["string", "array"], "minLength": 1, "items": {"type": "string"}})
+_API_KEY: Final = WithJsonSchema({
+    "anyOf": [
+        {"const": False},
+        {"type": "object", "properties": {"secret": {"type": "string"}}, "required": ["secret"],
+         "additionalProperties": False},
+        {"type": "null"},
+    ]
+})  # fmt: skip
+
+Names = Annotated[list[str], BeforeValidator(list_of_one), _ONE_OR_MORE]
+Lines = Annotated[list[Line], BeforeValidator(list_of_one), _ONE_OR_MORE]
+Files = Annotated[list[FileName], BeforeValidator(list_of_one), _ONE_OR_MORE]
+Flags = dict[Annotated[str, BeforeValidator(_flag_name), _key(r"^[^-=\s][^=\s]*$")], FlagValue]
+Environment = dict[Annotated[str, BeforeValidator(_variable), _key(f"^{VARIABLE.pattern}$")], Text | None]
+Head = Annotated[
+    bool | str, PlainValidator(head), WithJsonSchema({"type": ["boolean", "string"], "pattern": r"\.gguf$"})
+]
+CardId = Annotated[str, PlainValidator(card_id), _like(r"^[^\s-]\S*$")]
+ApiKey = Annotated[dict[str, str] | Literal[False] | None, PlainValidator(api_key), _API_KEY]
+Secrets = dict[
+    Annotated[str, BeforeValidator(secret_target), _key(f"^(?:/.*|{VARIABLE.pattern})$")],
+    Annotated[str, named("secret"), _like(_NAME)] | None,
+]
+Version = Annotated[Literal[1], BeforeValidator(_version)]
+HostName = Annotated[str, named("host"), _key(_NAME)]
+ServiceName = Annotated[str, named("service"), _key(_NAME)]

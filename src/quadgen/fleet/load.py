@@ -5,7 +5,7 @@ in shape. `broken` keeps the removed paths, so that no later check complains of 
 of that.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -27,6 +27,13 @@ from quadgen.fleet.schema import ADAPTER, SYNONYMS, FleetFields, HostDefaults, H
 from quadgen.problems import Collector, Path, Problem
 from quadgen.validation import problems_of
 
+_KINDS = {
+    "engines": "an engine",
+    "models": "a model",
+    "profiles": "a profile",
+    "groups": "a group",
+    "hosts": "a host",
+}
 _HOST_ONLY = frozenset(HostFields.__annotations__) - frozenset(ServiceFields.__annotations__)
 
 
@@ -137,12 +144,22 @@ def _deepest(data: Any, path: Path) -> Path:  # noqa: ANN401 - any YAML value
     return tuple(found)
 
 
-def _better_hint(problem: Problem) -> Problem:
-    key = problem.path[-1] if problem.path else None
-    if problem.code == "unknown-key" and problem.path and "services" in problem.path and key in _HOST_ONLY:
+def _worded(problem: Problem) -> Problem:
+    """An unknown key in words of the fleet, which are the same for every host that has it from one place."""
+    if problem.code != "unknown-key" or not problem.path:
+        return problem
+    key = problem.path[-1]
+    match problem.path:
+        case ("hosts", _, "services", _, _):
+            kind = "a service"
+        case (str(top), _, _) if top in _KINDS:
+            kind = _KINDS[top]
+        case _:
+            return problem
+    hint = problem.hint
+    if kind == "a service" and key in _HOST_ONLY:
         hint = f"`{key}` belongs to the host: all of its services share it"
-        return Problem(code=problem.code, message=problem.message, path=problem.path, at=problem.at, hint=hint)
-    return problem
+    return replace(problem, message=f"`{key}` is not a key of {kind}", hint=hint)
 
 
 def load(document: Document, collector: Collector) -> Fleet:
@@ -159,7 +176,7 @@ def load(document: Document, collector: Collector) -> Fleet:
             break
         except ValidationError as error:
             found = problems_of(error, data=data, known=known, synonyms=SYNONYMS)
-            collector.extend(_better_hint(problem) for problem in found)
+            collector.extend(_worded(problem) for problem in found)
             paths = {
                 _deepest(data, tuple(part for part in each["loc"] if part != "[key]"))
                 for each in error.errors(include_url=False, include_context=False, include_input=False)

@@ -6,7 +6,7 @@
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, PlainValidator, TypeAdapter, with_config
+from pydantic import TypeAdapter, with_config
 from typing_extensions import TypedDict
 
 from quadgen.fleet.entries import (
@@ -22,17 +22,19 @@ from quadgen.fleet.entries import (
 )
 from quadgen.fleet.kinds import (
     STRICT,
+    ApiKey,
     Backend,
     Environment,
+    Files,
     Flags,
+    HostName,
     Lines,
     Names,
     Runtime,
-    api_key,
+    Secrets,
+    ServiceName,
+    Version,
     doc,
-    list_of_one,
-    named,
-    secret_target,
 )
 from quadgen.fleet.values import (
     AbsolutePath,
@@ -72,19 +74,15 @@ class ServiceFields(TypedDict, total=False):
     draft_device: Annotated[Names | None, doc("engine device names for the drafter", "CUDA1")]
     mmproj: Annotated[FileName | Literal[False] | None, doc("multimodal projector")]
     chat_template_file: Annotated[FileName | Literal[False] | None, doc("Jinja chat template")]
-    lora: Annotated[Annotated[list[FileName], BeforeValidator(list_of_one)] | None, doc("adapters")]
+    lora: Annotated[Files | None, doc("adapters")]
     flags: Annotated[Flags | None, doc("long llama-server flags without dashes", {"flash-attn": "on"})]
     extra_args: Annotated[list[Text] | None, doc("one item, one argument")]
     env: Annotated[Environment | None, doc("environment variables")]
     secrets: Annotated[
-        dict[Annotated[str, BeforeValidator(secret_target)], Annotated[str, named("secret")] | None] | None,
+        Secrets | None,
         doc("NAME: an environment variable (podman), /path: a file", {"HF_TOKEN": "hf-token"}),
     ]
-    api_key: Annotated[
-        dict[str, str] | Literal[False] | None,
-        PlainValidator(api_key),
-        doc("the key's secret", {"secret": "llama-key"}),
-    ]
+    api_key: Annotated[ApiKey, doc("the key's secret", {"secret": "llama-key"})]
     volumes: Annotated[Lines | None, doc("Podman's src:dst[:options]", "/srv/data:/data:ro,z")]
     image: Annotated[Line | None, doc("in the engine's place")]
     pull: Annotated[Literal["always", "missing", "never", "newer"] | None, doc("when Podman pulls")]
@@ -124,14 +122,14 @@ class HostFields(HostDefaults, total=False):
 
     address: Annotated[Line | None, doc("where the host is reached")]
     groups: Annotated[Names | None, doc("layers between defaults and this host, lowest first")]
-    services: Annotated[dict[Annotated[str, named("service")], ServiceFields | None] | None, doc("by name")]
+    services: Annotated[dict[ServiceName, ServiceFields | None] | None, doc("by name")]
 
 
 @with_config(STRICT)
 class FleetFields(TypedDict, total=False):
     """The whole of fleet.yml."""
 
-    version: Annotated[Literal[1], doc("of this format")]
+    version: Annotated[Version, doc("of this format")]
     policy: Annotated[PolicyFields | None, doc("how strictly evidence is judged")]
     measurements: Annotated[Names | None, doc("more ledgers, relative to this file", ["measurements/*.yml"])]
     lock: Annotated[Line | None, doc("recorded model facts, if the file exists; default models.lock.yml")]
@@ -140,7 +138,7 @@ class FleetFields(TypedDict, total=False):
     profiles: Annotated[dict[str, ProfileFields] | None, doc("the fleet's own, beside default, none and copy")]
     defaults: Annotated[HostDefaults | None, doc("under every host and service")]
     groups: Annotated[dict[str, HostDefaults | None] | None, doc("named layers")]
-    hosts: Annotated[dict[Annotated[str, named("host")], HostFields | None], doc("by name")]
+    hosts: Annotated[dict[HostName, HostFields | None], doc("by name")]
 
 
 ADAPTER: Final = TypeAdapter(FleetFields)

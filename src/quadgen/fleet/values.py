@@ -21,6 +21,10 @@ _FACTOR: Final = {
     "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40,
     "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
 }  # fmt: skip
+_LONGEST_HINT: Final = 10
+"""Digits of a number that a hint repeats."""
+LARGEST: Final = 2**63 - 1
+"""Bytes: Podman reads sizes into 64 bits with a sign."""
 LONGEST: Final = 7 * 86400
 """The longest time span that a field takes, in seconds: a week."""
 
@@ -62,8 +66,8 @@ def size(value: Any) -> int:  # noqa: ANN401 - YAML holds anything
     if found is None:
         raise wrong("takes a size such as 24GiB")
     number = round(float(found[1]) * _FACTOR[found[2]])
-    if number <= 0:
-        raise wrong("takes a size above 0")
+    if not 0 < number <= LARGEST:
+        raise wrong("takes a size above 0 and below 8 EiB")
     return number
 
 
@@ -93,9 +97,9 @@ def _whole(value: Any, low: int, high: int, what: str) -> int:  # noqa: ANN401 -
     if isinstance(value, (str, Real, Whole)):
         written = value if isinstance(value, str) else value.text
         digits = written.strip().replace("_", "").lstrip("0") or "0"
-        if digits.isascii() and digits.isdigit():
+        if digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_HINT:
             hint = f"write {digits}"
-        elif isinstance(value, (Real, Whole)) and float(value).is_integer():
+        elif isinstance(value, (Real, Whole)) and low <= value <= high and float(value).is_integer():
             hint = f"write {int(value)}"
     raise wrong(f"takes {what} from {low} to {high}, in plain decimal digits", hint)
 
@@ -119,9 +123,10 @@ def _path(value: Any) -> str:  # noqa: ANN401 - YAML holds anything
     return text
 
 
-def _file(value: Any) -> str:  # noqa: ANN401 - YAML holds anything
+def file_name(value: Any) -> str:  # noqa: ANN401 - YAML holds anything
+    """The name of a file: below models_dir, absolute, or below ~/, without `..`."""
     text = _one_line(value)
-    if "/../" in f"/{text}/" or text.endswith("/"):
+    if "/../" in f"/{text}/" or text.rpartition("/")[2] in ("", "."):
         raise wrong("takes the name of a file: below models_dir, or an absolute path, without ..")
     return text
 
@@ -185,10 +190,17 @@ def _json(**schema: object) -> WithJsonSchema:
     return WithJsonSchema(dict(schema))
 
 
+def number(value: Any) -> float:  # noqa: ANN401 - YAML holds anything
+    """A number of any kind, and nothing that only looks like one: no text, no truth value."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise wrong("takes a number", "write it without quotes" if isinstance(value, str) else None)
+    return float(value)
+
+
 Text = Annotated[str, PlainValidator(_text), _json(type=["string", "number"])]
 Line = Annotated[str, PlainValidator(_one_line), _json(type=["string", "number"], minLength=1)]
 AbsolutePath = Annotated[str, PlainValidator(_path), _json(type="string", pattern="^(/|~/)")]
-FileName = Annotated[str, PlainValidator(_file), _json(type="string", minLength=1)]
+FileName = Annotated[str, PlainValidator(file_name), _json(type="string", minLength=1)]
 Size = Annotated[int, PlainValidator(size), _json(type="string", pattern=f"^{_SIZE.pattern}$")]
 Duration = Annotated[int, PlainValidator(duration), _json(type=["string", "integer"])]
 Port = Annotated[int, PlainValidator(port), _json(type="integer", minimum=1, maximum=65535)]
