@@ -1,9 +1,13 @@
 """`unit:` of the fleet, laid over a rendered unit: lines added, replaced or taken out, the rest left as it is."""
 
+import re
 from collections.abc import Iterable
+from typing import Final
 
 from quadgen import quadlet_keys, systemd_keys
 from quadgen.resolution import Override
+
+_share: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?%").fullmatch
 
 
 def _repeats(section: str, key: str) -> bool:
@@ -15,9 +19,12 @@ def _repeats(section: str, key: str) -> bool:
 def encode(section: str, value: str) -> str:
     """A hand-written value: the unit's own syntax, but for what only quadgen may write.
 
-    `%` is doubled everywhere. `$` is doubled in [Container], whose values end in Podman's command line; in
+    `%` is doubled, but in a share such as `80%`: systemd reads no specifier where it takes one, and leaves a `%`
+    at the end alone where it does. `$` is doubled in [Container], whose values end in Podman's command line; in
     [Service] it stays, since hooks such as ExecStartPre= live on $MAINPID and the like.
     """
+    if section != "Container" and _share(value):
+        return value
     value = value.replace("%", "%%")
     return value.replace("$", "$$") if section == "Container" else value
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+from quadgen import quadlet_keys, systemd_keys
 from quadgen.unitfile import (
-    Malformed,
     Word,
     environment_split,
-    gather,
     lookup_last,
-    read,
+    read_values,
     service_split,
     split_args,
     split_exec,
@@ -33,13 +33,24 @@ class Difference:
     read: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadKey:
+    """A key that nobody knows: Podman drops the whole unit for it, systemd passes over it in silence."""
+
+    section: str
+    key: str
+
+
 def _added(unit: Unit, section: str, key: str) -> list[str]:
     """What the fleet itself adds to a key by `unit:`."""
     return [value for at, name, values in unit.overrides if (at, name) == (section, key) for value in values or ()]
 
 
 def _words(values: Iterable[str], split: Callable[[str], Iterable[str]]) -> list[Word]:
-    return [unspecify(word) for value in values for word in split(value)]
+    found: list[Word] = []
+    for value in values:
+        found += map(unspecify, split(value)) if "%" in value or "$" in value else split(value)
+    return found
 
 
 def _pairs(values: Iterable[str]) -> list[tuple[str, Word]]:
@@ -78,8 +89,13 @@ def _container(unit: ContainerUnit, values: Values) -> Iterator[tuple[str, Any, 
         [*unit.podman_args, *(word for text in added("PodmanArgs") for word in split_args(text))],
         _words(raw("PodmanArgs"), split_args),
     )
-    for key in ("Mount", "EnvironmentHost", "Pod", "Rootfs", "ContainersConfModule"):
-        yield key, added(key), raw(key)
+    for key in ("GlobalArgs", "Unmask"):
+        yield key, [word for text in added(key) for word in split_args(text)], _words(raw(key), split_args)
+    for key in ("Mount", "Tmpfs", "EnvironmentHost", "Pod", "Rootfs", "ContainersConfModule"):
+        yield key, [], raw(key)
+    for key in ("ExecStart", "Environment", "EnvironmentFile", "PassEnvironment", "BindPaths", "BindReadOnlyPaths"):
+        # Podman's own process: its variables and files can give every container others
+        yield key, [], values.get(("Service", key), [])
 
 
 def _native(unit: NativeUnit, values: Values) -> Iterator[tuple[str, Any, Any]]:
@@ -101,6 +117,10 @@ def _native(unit: NativeUnit, values: Values) -> Iterator[tuple[str, Any, Any]]:
     yield "PassEnvironment", [], raw("PassEnvironment")
     yield "LoadCredential", list(unit.credentials), [unpercent(value) for value in raw("LoadCredential")]
     yield "User", [unit.user] if unit.user else [], raw("User")
+    for key in ("BindPaths", "BindReadOnlyPaths"):
+        yield key, _added(unit, "Service", key), [str(unpercent(value)) for value in raw(key)]
+    for key in ("RootDirectory", "RootImage", "MountImages", "ExtensionImages", "ExtensionDirectories", "PAMName"):
+        yield key, [], raw(key)
 
 
 def _both(unit: Unit, values: Values) -> Iterator[tuple[str, Any, Any]]:
@@ -112,21 +132,34 @@ def _both(unit: Unit, values: Values) -> Iterator[tuple[str, Any, Any]]:
     yield "TimeoutStartSec", [str(unit.start_timeout)], values.get(("Service", "TimeoutStartSec"), [])
 
 
-def differences(text: str, unit: Unit) -> list[Difference]:
-    """Every decided key that `text` does not say, or says otherwise."""
-    try:
-        values = gather(read(text))
-        pairs = [
-            *(_container(unit, values) if isinstance(unit, ContainerUnit) else _native(unit, values)),
-            *_both(unit, values),
-        ]
-    except Malformed as error:
-        return [Difference(key="the unit", decided="text that Podman and systemd read alike", read=str(error))]
-    return [
+def differences(text: str, unit: Unit) -> list[Difference | UnreadKey]:
+    """Every decided key that `text` does not say, or says otherwise, and every key that nobody reads.
+
+    Raises `Malformed` where Podman and systemd would not read the text alike.
+    """
+    values = read_values(text)
+    pairs = [
+        *(_container(unit, values) if isinstance(unit, ContainerUnit) else _native(unit, values)),
+        *_both(unit, values),
+    ]
+    changed = [
         Difference(key=key, decided=_show(decided), read=_show(found))
         for key, decided, found in pairs
         if decided != found
     ]
+    return [*changed, *_unread(tuple(values))]
+
+
+@lru_cache(maxsize=256)
+def _unread(places: tuple[tuple[str, str], ...]) -> tuple[UnreadKey, ...]:
+    """The keys that nobody reads among those of one unit; few units differ in their keys."""
+    return tuple(
+        UnreadKey(section=section, key=key)
+        for section, key in places
+        if not section.startswith("X-")
+        and quadlet_keys.floor(section, key) is None
+        and not systemd_keys.known(section, key)
+    )
 
 
 def _show(value: Any) -> str:  # noqa: ANN401 - a text, a list of words or of pairs
