@@ -1,0 +1,190 @@
+"""Images, programs and devices that other generators left out or guessed, through the real Quadlet."""
+
+from pathlib import Path
+
+import pytest
+
+from fleets import (
+    CPU,
+    accepted,
+    after,
+    compile_text,
+    one,
+    podman_run,
+    refusal,
+    refusals,
+    run,
+    unit,
+    units,
+    values,
+)
+from hosts import snapshot
+from parts import Quadlet, each_quadlet
+
+# https://github.com/Glyndor/podup/issues/800
+MIXED = """\
+version: 1
+engines:
+  mixed: {kind: llama.cpp, build: b10715, backends: [cuda, vulkan]}
+models:
+  plain: {file: plain.gguf}
+hosts:
+  good: {model: plain, backend: vulkan, context: 4096, image: "registry.lan/llama:b10715"}
+  one: {model: plain, backend: vulkan, context: 4096}
+  two: {model: plain, backend: cuda, context: 4096}
+  native: {model: plain, backend: cuda, context: 4096, runtime: systemd}
+"""
+
+
+def test_every_service_without_an_image_or_a_program_is_named_in_one_run() -> None:
+    found = [(problem.code, problem.host, problem.message) for problem in refusals(MIXED)]
+    assert found == [
+        ("missing-key", "one", "no published image has the backends cuda, vulkan together"),
+        ("missing-key", "two", "no published image has the backends cuda, vulkan together"),
+        ("missing-key", "native", "the engine mixed has no `binary`, which runtime: systemd needs"),
+    ]
+
+
+def test_nothing_of_a_fleet_is_written_when_one_host_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "fleet.yml").write_text(MIXED)
+    before = snapshot(tmp_path, times=True)
+    done = run("render", "fleet.yml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith("quadgen: 3 errors\nquadgen: nothing was written\n")
+    assert snapshot(tmp_path, times=True) == before
+
+
+def test_an_image_is_derived_where_the_backend_has_one_and_said_to_be_unverified() -> None:
+    for backend, tag in (
+        ("cuda", "server-cuda"),
+        ("vulkan", "server-vulkan"),
+        ("cpu", "server"),
+        ("sycl", "server-intel"),
+    ):
+        text = MIXED.partition("hosts:")[0].replace("cuda, vulkan", backend)
+        compiled = accepted(f"{text}hosts:\n  a: {{model: plain, backend: {backend}, context: 1}}\n")
+        (rendered,) = units(compiled).values()
+        assert values(rendered, "Container", "Image") == [f"ghcr.io/ggml-org/llama.cpp:{tag}-b10715"]
+        assert [problem.code for problem in compiled.problems] == ["image-unverified"]
+
+
+@pytest.mark.parametrize(
+    "image",
+    ["llama:latest", "llama", "ggml-org/llama.cpp:server", "-v/etc:/etc", "reg.lan/a b", 'reg.lan/"a"b', "x.image"],
+)
+def test_an_image_that_podman_would_guess_about_is_refused(image: str) -> None:
+    for text in (
+        one(f"{CPU}, image: '{image}'}}"),
+        one(f"{CPU}}}").replace("ghcr.io/ggml-org/llama.cpp:server-b10715", image.replace('"', '\\"')),
+    ):
+        problem = refusal(text)
+        assert (problem.code, problem.hint) == (
+            "unexpected-value",
+            "write REGISTRY/PATH:TAG, with @sha256:... to pin it",
+        )
+
+
+# https://github.com/containers/ramalama/pull/1631
+PASSED = {
+    "cuda": ["nvidia.com/gpu=0"],
+    "rocm": ["/dev/kfd", "/dev/dri"],
+    "vulkan": ["/dev/dri"],
+    "sycl": ["/dev/dri"],
+    "cpu": [],
+}
+IDS = {
+    "cuda": ("GPU-5b1f", ["nvidia.com/gpu=GPU-5b1f"]),
+    "rocm": ("renderD129", ["/dev/kfd", "/dev/dri/renderD129"]),
+    "vulkan": ("/dev/dri/renderD129", ["/dev/dri/renderD129"]),
+    "sycl": ("renderD128", ["/dev/dri/renderD128"]),
+}
+PREFIX = {"cuda": "CUDA", "rocm": "ROCm", "vulkan": "Vulkan", "sycl": "SYCL"}
+
+
+def gpu(backend: str, fields: str = "") -> str:
+    engine = "old" if backend == "cpu" else backend
+    return one(f"model: plain\nbackend: {backend}\nengine: {engine}\ncontext: 4096\n{fields}")
+
+
+@each_quadlet
+@pytest.mark.parametrize("backend", PASSED)
+def test_each_backend_gets_its_devices_and_the_label_that_lets_it_use_them(
+    quadlet: Quadlet, backend: str, tmp_path: Path
+) -> None:
+    text = unit(gpu(backend))
+    words = podman_run(quadlet, tmp_path / "u", text)
+    assert words.options("--device") == PASSED[backend]
+    assert ("label=disable" in words.options("--security-opt")) == (backend != "cpu")
+    assert "--security-opt=no-new-privileges" in words.podman
+    assert words.options("--cap-drop") == ["all"]
+    assert not [value for value in values(text, "Container", "AddDevice") if value.startswith("-")]
+    argv = words.server
+    if backend == "cpu":
+        assert not {"--device", "--n-gpu-layers", "--fit"} & set(argv)
+    else:
+        assert (after(argv, "--device"), after(argv, "--n-gpu-layers"), after(argv, "--fit")) == (
+            f"{PREFIX[backend]}0",
+            "all",
+            "off",
+        )
+
+
+@each_quadlet
+@pytest.mark.parametrize("backend", PASSED)
+def test_a_rootless_container_keeps_the_groups_of_its_user_and_adds_none(
+    quadlet: Quadlet, backend: str, tmp_path: Path
+) -> None:
+    words = podman_run(quadlet, tmp_path / "u", unit(gpu(backend, "rootless: ada\n")))
+    assert words.options("--group-add") == ([] if backend == "cpu" else ["keep-groups"])
+    assert words.options("--device") == PASSED[backend]
+
+
+@pytest.mark.parametrize("backend", IDS)
+def test_a_card_with_an_id_is_passed_alone(backend: str) -> None:
+    name, passed = IDS[backend]
+    text = unit(gpu(backend, f"gpus: [{{}}, {{id: {name}}}]\ndevices: [1]\n"))
+    assert values(text, "Container", "AddDevice") == passed
+    assert f"--device {PREFIX[backend]}0" in values(text, "Container", "Exec")[0]
+
+
+@pytest.mark.parametrize(
+    ("word", "lines"),
+    [
+        ("disable", {"SecurityLabelDisable": ["true"], "SecurityLabelType": []}),
+        ("relabel", {"SecurityLabelDisable": [], "SecurityLabelType": []}),
+        ("container_t", {"SecurityLabelDisable": [], "SecurityLabelType": ["container_t"]}),
+    ],
+)
+def test_selinux_is_left_on_where_the_fleet_says_so(word: str, lines: dict[str, list[str]]) -> None:
+    text = unit(gpu("cuda", f"selinux: {word}\n"))
+    assert {key: values(text, "Container", key) for key in lines} == lines
+    assert not [volume for volume in values(text, "Container", "Volume") if "Z" in volume]
+
+
+@pytest.mark.parametrize("backend", PREFIX)
+@pytest.mark.parametrize("fields", ["gpus: [{id: '-/dev/dri'}]\n", "unit: {Container: {AddDevice: -/dev/dri}}\n"])
+def test_a_device_that_may_be_missing_is_refused(backend: str, fields: str) -> None:
+    problem = refusal(gpu(backend, fields))
+    assert problem.hint == "a leading - makes Quadlet drop the device in silence where it is missing" or (
+        problem.message == "a leading - makes Quadlet drop the device in silence where it is missing"
+    )
+
+
+@pytest.mark.parametrize("backend", PASSED)
+def test_a_native_unit_sees_the_devices_of_its_backend_and_no_others(backend: str) -> None:
+    text = unit(gpu(backend, "runtime: systemd\n"))
+    allowed = values(text, "Service", "DeviceAllow")
+    if backend == "cpu":
+        assert (allowed, values(text, "Service", "PrivateDevices")) == ([], ["yes"])
+    else:
+        assert allowed
+        assert (values(text, "Service", "DevicePolicy"), values(text, "Service", "PrivateDevices")) == (["closed"], [])
+        assert values(text, "Service", "SupplementaryGroups") == ["render", "video"]
+    assert (values(text, "Service", "MemoryDenyWriteExecute") == ["yes"]) == (backend == "cpu")
+
+
+def test_an_engine_that_can_do_both_is_told_to_leave_the_gpu_alone_on_cpu() -> None:
+    text = MIXED.partition("hosts:")[0].replace("cuda, vulkan]", "vulkan, cpu], image: registry.lan/llama:b10715")
+    compiled = compile_text(f"{text}hosts:\n  a: {{model: plain, backend: cpu, context: 1}}\n")
+    (rendered,) = units(compiled).values()
+    assert "--device none" in values(rendered, "Container", "Exec")[0]
