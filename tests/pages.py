@@ -1,0 +1,156 @@
+"""The documents as data: what is fenced in them, the fleets that they build up, their links.
+
+A fence begins with its language and what it is. `yaml fleet` is a whole fleet.yml, and `yaml more` is laid over the
+one above it as `defaults` is under a host; both name the codes that they are reported with, and none where they are
+fine. `yaml fixed` is laid over it too, but nothing after it is laid over that. `yaml ledger` is measurements/own.yml
+beside the fleet, `yaml row` a part of a ledger, `yaml play` is Ansible's. `sh CODE` is run, and reports that code.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fleets import problems
+from quadgen.document import Real, Whole, load
+from quadgen.evidence import read_ledger
+from quadgen.problems import Collector, Problem, Rejected
+from source import ROOT
+
+LEDGER = "measurements/own.yml"
+MADE = re.compile(r"(?P<head><!-- made: (?P<order>[^\n]+) -->\n)(?P<shown>.*?)(?P<foot><!-- end -->)", re.DOTALL)
+"""A block that a program writes; see blocks.py."""
+
+_FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[[^\]\n]+\]\((?P<target>[^)\s]+)\)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stand:
+    """What a page has built up to some point of it."""
+
+    text: str | None = None
+    """The fleet file as it stands in the page, so that places in it are true; None after a `yaml more`."""
+    data: Any = None
+    ledger: str | None = None
+
+    @property
+    def fleet(self) -> str:
+        """The fleet file that it comes to."""
+        return self.text or written(self.data)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """What stands beside it."""
+        return {LEDGER: self.ledger} if self.ledger else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fence:
+    """One fenced block, and what stands above it in its page."""
+
+    page: str
+    line: int
+    language: str
+    words: tuple[str, ...]
+    text: str
+    above: Stand
+
+    @property
+    def place(self) -> str:
+        """Where it is, as an editor can follow it."""
+        return f"{self.page}:{self.line}"
+
+    @property
+    def stand(self) -> Stand:
+        """What stands with it; of a fleet that is refused, only to look at it."""
+        kind = self.words[0] if self.language == "yaml" and self.words else None
+        if kind == "ledger":
+            named = {"measurements": [LEDGER]}
+            return Stand(data=self.above.data and lay(self.above.data, named), ledger=self.text)
+        if kind == "fleet":
+            return Stand(text=self.text, data=_data(self.text), ledger=self.above.ledger)
+        if kind in {"more", "fixed"}:
+            return replace(self.above, text=None, data=lay(self.above.data, _data(self.text)))
+        return self.above
+
+
+def pages() -> list[str]:
+    """The documents of the repository, relative to its root."""
+    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    return sorted(path.relative_to(ROOT).as_posix() for path in found)
+
+
+def read(page: str) -> str:
+    """The text of a document."""
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def fences(page: str) -> Iterator[Fence]:
+    """Every fence of a page, in order. What a fleet that is not fine says does not stand for those below it."""
+    stand = Stand()
+    text = read(page)
+    for found in _FENCE.finditer(text):
+        language, *words = found["info"].split() or [""]
+        line = text.count("\n", 0, found.start()) + 1
+        fence = Fence(page=page, line=line, language=language, words=tuple(words), text=found["text"], above=stand)
+        yield fence
+        if words in (["fleet"], ["more"], ["ledger"]):
+            stand = fence.stand
+
+
+def written(data: Any) -> str:
+    """A fleet as JSON, which is YAML. Raises `ValueError` where a number would lose its spelling by that."""
+    return json.dumps(_plain(data), ensure_ascii=False)
+
+
+def lay(below: Any, above: Any) -> Any:
+    """What a file holds with other data laid over it, key by key."""
+    if not isinstance(below, dict) or not isinstance(above, dict):
+        return above
+    return below | {key: lay(below.get(key), value) for key, value in above.items()}
+
+
+def _data(text: str) -> Any:
+    """What a file holds; None where it is no YAML."""
+    try:
+        return load("a fence", text.encode()).data
+    except Rejected:
+        return None
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _plain(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_plain(value) for value in data]
+    if isinstance(data, Real | Whole) and json.dumps(data) != data.text:
+        raise ValueError(f"quote {data.text}: a fragment is laid over a fleet as JSON")
+    return data
+
+
+def said(stand: Stand) -> list[Problem]:
+    """Everything that is reported of a fleet with its ledger beside it, or of a ledger without a fleet."""
+    if stand.data or stand.text:
+        return problems(stand.fleet, stand.files)
+    collector = Collector()
+    read_ledger(LEDGER, _data(stand.ledger or ""), shipped=False, collector=collector)
+    return collector.problems
+
+
+def stand_at(page: str, line: int) -> Stand:
+    """What the last fleet above a line says, fine or not."""
+    before = [fence for fence in fences(page) if fence.language == "yaml" and fence.line < line]
+    return before[-1].stand if before else Stand()
+
+
+def prose(page: str) -> str:
+    """A page without its fences and made blocks."""
+    return _FENCE.sub("", MADE.sub("", read(page)))
+
+
+def links(page: str) -> Iterator[str]:
+    """The targets of a page's links."""
+    for found in _LINK.finditer(prose(page)):
+        yield found["target"]
