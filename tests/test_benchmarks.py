@@ -1,0 +1,88 @@
+"""The benchmark compares like with like: two programs that write the same files, and no file of them twice."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command import quadgen
+from hosts import snapshot
+from source import ROOT
+
+HOSTS = 20
+
+
+def script(*words: str | Path) -> subprocess.CompletedProcess[bytes]:
+    """Run one of the benchmark's programs from the checkout's root."""
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    command = [sys.executable, "-m", *map(str, words)]
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def fleets(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two revisions of one fleet."""
+    directory = tmp_path_factory.mktemp("fleets")
+    files = (directory / "one.yml", directory / "two.yml")
+    for revision, file in enumerate(files, 1):
+        file.write_bytes(script("benchmarks.fleets", str(HOSTS), "--revision", str(revision)).stdout)
+    return files
+
+
+def render(fleet: Path, output: Path) -> dict[str, bytes]:
+    """Every file that quadgen writes, by path; the fleet must pass without a word."""
+    done = quadgen("render", fleet, "-o", output, cwd=output.parent)
+    assert done.status == 0, done.err
+    assert done.err.count("\n") == 1, done.err
+    return contents(output)
+
+
+def contents(output: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(output)): path.read_bytes() for path in output.rglob("*") if path.is_file()}
+
+
+def test_the_plain_script_writes_the_same_bytes(fleets: tuple[Path, Path], tmp_path: Path) -> None:
+    """Where a unit has changed, benchmarks/templates and benchmarks/plain.py follow it by hand."""
+    ours = render(fleets[0], tmp_path / "quadgen")
+    done = script("benchmarks.plain", fleets[0], tmp_path / "plain")
+    assert done.returncode == 0, done.stderr.decode()
+    assert contents(tmp_path / "plain") == ours
+
+
+def test_the_plain_script_compares_without_writing(fleets: tuple[Path, Path], tmp_path: Path) -> None:
+    render(fleets[0], tmp_path / "out")
+    before = snapshot(tmp_path)
+    same, other, nothing = (
+        script("benchmarks.plain", fleet, tmp_path / output, "--compare").returncode
+        for fleet, output in ((fleets[0], "out"), (fleets[1], "out"), (fleets[0], "absent"))
+    )
+    assert (same, other, nothing) == (0, 3, 3)
+    assert snapshot(tmp_path) == before
+
+
+def test_another_revision_changes_every_file(fleets: tuple[Path, Path], tmp_path: Path) -> None:
+    one, two = (render(fleet, tmp_path / fleet.stem) for fleet in fleets)
+    assert one.keys() == two.keys()
+    assert not [path for path in one if one[path] == two[path]]
+
+
+def test_no_two_services_have_the_same_unit(fleets: tuple[Path, Path], tmp_path: Path) -> None:
+    written = render(fleets[0], tmp_path / "out")
+    assert len(set(written.values())) == len(written)
+    assert len([path for path in written if path.endswith("manifest.json")]) == HOSTS
+
+
+def test_a_fleet_of_one_host_declares_only_what_that_host_uses() -> None:
+    text = script("benchmarks.fleets", "1").stdout.decode()
+    assert "vulkan:" in text
+    assert "cuda" not in text
+    assert "profiles:" not in text
