@@ -1,10 +1,13 @@
 """manifest.json of a host: its files with their digests, and what the host must have for them to work."""
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Final
+from json.encoder import encode_basestring
+from typing import Final
 
 from quadgen import quadlet_keys
 from quadgen.resolution import Resolution
@@ -13,6 +16,10 @@ from quadgen.units import ContainerUnit, Unit
 
 _HEALTHY: Final = "5.0.0"
 """The first Podman whose Quadlet knows Notify=healthy (its release notes)."""
+_keys: Final = re.compile(r"\n(?:\[(.+)\]|([A-Za-z][A-Za-z0-9-]*)=(?:(healthy)$)?)", re.MULTILINE).findall
+"""Every section and key of a unit, in order; a line break must stand in front of each."""
+Needs = tuple[tuple[str, tuple[str, ...]], ...]
+"""What a host must have, by kind, in the order of the manifest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +30,7 @@ class Rendered:
     data: bytes
     entry: str
     """Its entry in the manifest, as JSON."""
-    needs: tuple[tuple[str, tuple[str, ...]], ...]
+    needs: Needs
     podman: str | None
     """The least Podman version."""
 
@@ -32,7 +39,7 @@ class Rendered:
 class Manifests:
     """Makes manifests; hosts with the same units differ in their name alone."""
 
-    _units: dict[tuple[Unit, Any], Rendered] = field(default_factory=dict)
+    _units: dict[tuple[Unit, Needs], Rendered] = field(default_factory=dict)
     _bodies: dict[tuple[int, ...], tuple[str, str]] = field(default_factory=dict)
 
     def unit(self, unit: Unit, text: str, resolution: Resolution) -> Rendered:
@@ -50,16 +57,17 @@ class Manifests:
         body = self._bodies.get(key)
         if body is None:
             body = self._bodies[key] = _body(units)
-        manifest = f"{body[0]}{json.dumps(host)}{body[1]}".encode()
+        manifest = f"{body[0]}{encode_basestring(host)}{body[1]}".encode()
         return HostTree(
             host=host, files=tuple(File(path=each.unit.file, data=each.data) for each in units), manifest=manifest
         )
 
 
-def _needs(resolution: Resolution) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _needs(resolution: Resolution) -> Needs:
     host = resolution.host
     native = host.runtime == "systemd"
-    gpu = bool(resolution.devices.names)
+    # a system unit names the groups whatever its backend; CUDA's nodes are usually open to everybody
+    joined = native if host.rootless is None else resolution.backend != "cuda"
     key = resolution.api_key
     secrets = dict.fromkeys(secret.name for secret in resolution.secrets)
     return (
@@ -67,7 +75,7 @@ def _needs(resolution: Resolution) -> tuple[tuple[str, tuple[str, ...]], ...]:
         ("credentials", (key,) if native and key else ()),
         ("devices", tuple(name for name in resolution.devices.passed if "=" not in name)),
         ("files", resolution.files),
-        ("groups", ("render", "video") if gpu and (native or host.rootless) and resolution.backend != "cuda" else ()),
+        ("groups", ("render", "video") if resolution.devices.names and joined else ()),
         ("linger", (host.rootless,) if host.rootless else ()),
         ("networks", tuple(name for name in resolution.networks if name != "host")),
         ("programs", (resolution.binary, "curl") if native else ()),
@@ -76,49 +84,51 @@ def _needs(resolution: Resolution) -> tuple[tuple[str, tuple[str, ...]], ...]:
     )
 
 
-def _floor(text: str, unit: Unit) -> str | None:
-    if not isinstance(unit, ContainerUnit):
-        return None
+@lru_cache(maxsize=256)
+def _floor(keys: tuple[tuple[str, str, str], ...]) -> str:
+    """The least Podman that takes these keys, as `_keys` finds them; few units differ in that."""
     least = "4.4.0"
     section = ""
-    for line in text.split("\n"):
-        if line.startswith("["):
-            section = line[1:-1]
-        elif section in ("Container", "Quadlet") and (key := line.partition("=")[0]):
-            floor = _HEALTHY if line == "Notify=healthy" else quadlet_keys.floor(section, key)
+    for header, key, healthy in keys:
+        section = header or section
+        if key and section in ("Container", "Quadlet"):
+            floor = _HEALTHY if healthy and key == "Notify" else quadlet_keys.floor(section, key)
             if floor is not None and not quadlet_keys.at_least(least, floor):
                 least = floor
     return least
 
 
-def _rendered(unit: Unit, text: str, needs: tuple[tuple[str, tuple[str, ...]], ...]) -> Rendered:
+def _rendered(unit: Unit, text: str, needs: Needs) -> Rendered:
     data = text.encode()
-    words = "\n".join(line for line in text.split("\n") if line and not line.startswith("#"))
+    words = "\n".join([line for line in text.split("\n") if line and line[0] != "#"])
     name = unit.unit.removesuffix(".service")
-    entry = {
-        "mode": "0644", "path": unit.file, "restart": sha256(words.encode()).hexdigest(), "service": name,
-        "sha256": sha256(data).hexdigest(), "unit": unit.unit,
-    }  # fmt: skip
-    return Rendered(
-        unit=unit,
-        data=data,
-        entry=json.dumps(entry, sort_keys=True, ensure_ascii=False),
-        needs=needs,
-        podman=_floor(text, unit),
+    entry = (
+        f'{{"mode": "0644", "path": {encode_basestring(unit.file)}, "restart": "{sha256(words.encode()).hexdigest()}", '
+        f'"service": {encode_basestring(name)}, "sha256": "{sha256(data).hexdigest()}", '
+        f'"unit": {encode_basestring(unit.unit)}}}'
     )
+    podman = _floor(tuple(_keys(f"\n{text}"))) if isinstance(unit, ContainerUnit) else None
+    return Rendered(unit=unit, data=data, entry=entry, needs=needs, podman=podman)
+
+
+@lru_cache(maxsize=256)
+def _requires(needs: tuple[Needs, ...], podman: str | None) -> str:
+    """The lines of `requires`, one a kind; many hosts need the same."""
+    found: dict[str, set[str]] = {}
+    for each in needs:
+        for name, values in each:
+            found.setdefault(name, set()).update(values)
+    lines = {name: json.dumps(sorted(values), ensure_ascii=False) for name, values in found.items()}
+    lines["podman"] = json.dumps(podman)
+    return ",\n".join(f'  "{name}": {lines[name]}' for name in sorted(lines))
 
 
 def _body(units: list[Rendered]) -> tuple[str, str]:
     """The manifest's text before and after the host's name; one file a line, so that diffs read well."""
-    requires: dict[str, Any] = {}
-    for each in units:
-        for name, values in each.needs:
-            requires[name] = sorted({*requires.get(name, ()), *values})
     podman: str | None = None
     for each in units:
         if each.podman is not None and (podman is None or not quadlet_keys.at_least(podman, each.podman)):
             podman = each.podman
-    requires["podman"] = podman
-    lines = ",\n".join(f'  "{name}": {json.dumps(requires[name], ensure_ascii=False)}' for name in sorted(requires))
-    files = ",\n".join(f"  {each.entry}" for each in units)
+    lines = _requires(tuple([each.needs for each in units]), podman)
+    files = ",\n".join([f"  {each.entry}" for each in units])
     return f'{{\n "files": [\n{files}\n ],\n "host": ', f',\n "requires": {{\n{lines}\n }},\n "version": 1\n}}\n'

@@ -10,6 +10,9 @@ from quadgen.unitfile import Word
 
 Level = Literal["ignore", "warn", "refuse"]
 
+STOP_GRACE = 15
+"""Seconds between Podman's SIGKILL and systemd's, so that Podman removes the container itself."""
+
 
 class Argument(NamedTuple):
     """One option with its value, as consecutive words of the argument vector."""

@@ -38,7 +38,8 @@ def probe_words(probe: Probe) -> tuple[str, ...]:
 def wanted_by(resolution: Resolution) -> str | None:
     """The target that starts it at boot; None where it is started by hand.
 
-    default.target of the system waits for everything it wants: a model that never loads would hold the boot.
+    A user's manager has no multi-user.target; the system's own default.target may be a graphical one that pulls
+    multi-user.target in (systemd.special(7)).
     """
     if not resolution.autostart:
         return None

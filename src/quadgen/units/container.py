@@ -7,12 +7,10 @@ from typing import Any, Final
 
 from quadgen import quadlet_keys
 from quadgen.engines.registry import ENGINES
-from quadgen.resolution import Override, Probe, Resolution, Restart
+from quadgen.resolution import STOP_GRACE, Override, Probe, Resolution, Restart
 from quadgen.unitfile import Word
 from quadgen.units.common import argv, description, notes, probe_words, wanted_by
 
-_GRACE: Final = 15
-"""Seconds between Podman's SIGKILL and systemd's, so that Podman removes the container itself."""
 _ARGS: Final[dict[str, Callable[[Any], str]]] = {
     "Memory": lambda value: f"--memory={value}",
     "PidsLimit": lambda value: f"--pids-limit={value}",
@@ -76,6 +74,8 @@ class ContainerUnit:
     argv: tuple[Word, ...]
     start_timeout: int
     kill_timeout: int
+    offline: bool
+    """Whether it starts without waiting for the network."""
     wanted_by: str | None
     overrides: tuple[Override, ...]
 
@@ -114,6 +114,19 @@ def _ulimits(resolution: Resolution) -> tuple[str, ...]:
     if limits.nofile is not None:
         found.append(f"nofile={limits.nofile}:{limits.nofile}")
     return tuple(found)
+
+
+def _offline(resolution: Resolution) -> bool:
+    """Whether the network need not be up, and waiting for it costs.
+
+    A user's manager cannot see the system's network-online.target. Podman's stand-in for it polls for 90 s wherever
+    nothing else on the host asks for that target, and does so at every start. An image that cannot be pulled yet is
+    pulled by a later try.
+    """
+    host = resolution.host
+    if host.rootless is None or resolution.exposed or resolution.fetches:
+        return False
+    return bool(quadlet_keys.at_least(host.podman, quadlet_keys.floor("Quadlet", "DefaultDependencies") or "99"))
 
 
 def container(resolution: Resolution) -> ContainerUnit:
@@ -175,7 +188,8 @@ def container(resolution: Resolution) -> ContainerUnit:
         stop_timeout=stop,
         argv=argv(resolution),
         start_timeout=resolution.start_timeout,
-        kill_timeout=resolution.stop_timeout + _GRACE,
+        kill_timeout=resolution.stop_timeout + STOP_GRACE,
+        offline=_offline(resolution),
         wanted_by=wanted_by(resolution),
         overrides=resolution.overrides,
     )
