@@ -14,12 +14,14 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     ("words", frozenset({"problems", "tree", "unitfile", "quadlet_keys", "systemd_keys"})),
     (
         "what people write",
-        frozenset({"document", "locating", "validation", "evidence", "speculation", "fleet", "facts"}),
+        frozenset({"acceptance", "document", "locating", "validation", "evidence", "speculation", "fleet", "facts"}),
     ),
     ("deciding", frozenset({"engines", "resolution", "resolve"})),
     (
         "writing",
-        frozenset({"units", "overlay", "render", "readback", "manifest", "ownership", "plan", "diff", "pipeline"}),
+        frozenset(
+            {"units", "carry", "overlay", "render", "readback", "manifest", "ownership", "plan", "diff", "pipeline"}
+        ),
     ),
     ("effects", frozenset({"disk", "verify"})),
     ("command line", frozenset({"cli", "__main__"})),

@@ -7,9 +7,10 @@ from quadgen.document.spans import at
 from quadgen.problems import Place, Problem, Rejected
 
 _PLAIN = bytes((*b"\t\n\r", *range(0x20, 0x7F)))
-_FORBIDDEN = re.compile("[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN = "[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 """What https://yaml.org/spec/1.2.2/#51-character-set leaves out, and the byte order mark inside a text, and
-U+0085, U+2028 and U+2029, which end a line in YAML 1.1 and do not in YAML 1.2."""
+U+0085, U+2028 and U+2029, which end a line in YAML 1.1 and do not in YAML 1.2. Compiling it costs more than reading
+a small fleet, which seldom needs it."""
 _SAVE = "save the file as UTF-8"
 _LATIN = 0xA0
 
@@ -29,7 +30,7 @@ def decode(name: str, data: bytes) -> str:
     except UnicodeDecodeError as error:
         raise _bad_byte(name, data, error.start) from None
     # Nothing is left over of an ordinary file, and that is quicker to see than to search for a character.
-    if data.translate(None, _PLAIN) and (found := _FORBIDDEN.search(text)):
+    if data.translate(None, _PLAIN) and (found := re.search(_FORBIDDEN, text)):
         raise _bad_character(name, text, found.start())
     return text
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from quadgen.evidence.ledger import Ledger
@@ -71,11 +72,13 @@ def figures(row: Row) -> str:
     return f"{_rate(row.against_rate)} -> {_rate(row.rate)} {row.unit} on {row.workload}, {_times(row.ratio)}x"
 
 
+@lru_cache(maxsize=1024)
 def quoted(row: Row) -> str:
     """Say the whole of a row: what was compared, what was measured, and its id."""
     return f"{comparison(row)}: {figures(row)} [{row.id}]"
 
 
+@lru_cache(maxsize=1024)
 def cost(row: Row) -> str:
     """Say what a profile costs on another workload: "costs 14% on prose [id]"."""
     return f"costs {_percent(row.ratio)} on {row.workload} [{row.id}]"

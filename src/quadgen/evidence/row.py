@@ -68,6 +68,9 @@ class Row:
     shipped: bool = False
     """Whether it came with quadgen, not with the fleet."""
 
+    def __hash__(self) -> int:
+        return hash(self.id)
+
     @property
     def no_evidence(self) -> str | None:
         """Why this row decides nothing, in the words after its name; None where it does.
