@@ -1,8 +1,10 @@
 """Fields of a service that contradict each other, or would give a secret away."""
 
+import json
+
 import pytest
 
-from fleets import accepted, one, refusal, unit
+from fleets import accepted, one, refusal, refusals, unit
 from quadgen.cli import console
 
 CUDA = "{backend: cuda, model: plain, context: 4096"
@@ -44,3 +46,28 @@ def test_a_model_of_the_hub_brings_no_projector_that_nobody_asked_for(repository
     text = unit(fleet)
     assert " --no-mmproj " in text
     assert " --spec-type draft-mtp" in text
+
+
+@pytest.mark.parametrize("prefix", ["/x' ; touch /tmp/x ; '", "/x[1-3]", "/{a,b}", "no/slash", "/a b", "/$(id)"])
+@pytest.mark.parametrize("runtime", ["podman", "systemd"])
+def test_an_api_prefix_is_a_path_that_neither_a_shell_nor_curl_reads_as_more(prefix: str, runtime: str) -> None:
+    flags = f"{{api-prefix: {json.dumps(prefix)}}}"
+    fleet = one(f"{{backend: cpu, engine: cpu, runtime: {runtime}, model: plain, context: 4096, flags: {flags}}}")
+    assert "bad-flag-value" in {problem.code for problem in refusals(fleet)}
+
+
+def test_a_group_named_twice_is_refused() -> None:
+    fleet = one(f"{CUDA}, groups: [g, g]}}", above="groups: {g: {port: 8081}}\n")
+    assert refusal(fleet).message == "`groups` names g twice"
+
+
+def test_a_native_service_keeps_its_home() -> None:
+    fleet = one("{backend: cpu, engine: cpu, runtime: systemd, model: plain, context: 4096, env: {HOME: /srv}}")
+    assert refusal(fleet).message.startswith("HOME is decided already")
+
+
+def test_the_devices_of_a_native_unit_cannot_be_taken_out() -> None:
+    fleet = one(
+        "{backend: vulkan, runtime: systemd, model: plain, context: 4096, unit: {Service: {DeviceAllow: null}}}"
+    )
+    assert any("DeviceAllow" in problem.message for problem in refusals(fleet))

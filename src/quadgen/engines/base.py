@@ -63,6 +63,8 @@ class Ask:
     port: int
     context: int
     api_key_file: "Word | None"
+    boxed: bool
+    """Whether it listens in a container network of its own, behind what is published."""
     exposed: bool
     """Reachable beyond loopback without a key."""
 

@@ -1,5 +1,6 @@
 """llama.cpp's llama-server: its arguments, devices, images and probe."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -38,6 +39,9 @@ _TAGS: Final = {
     "cpu": "server",
 }
 _REGISTRY: Final = "ghcr.io/ggml-org/llama.cpp"
+INSIDE_RULE: Final = "rule: inside the container's own network, where PublishPort= decides who reaches it"
+_PATH: Final = re.compile(r"(?:/[A-Za-z0-9._~-]+)*").fullmatch
+"""A path that neither curl nor a shell reads as more than itself."""
 _QUANTISED: Final = frozenset({"q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"})
 
 OWNED: Final[Mapping[str, str]] = {
@@ -88,6 +92,9 @@ class LlamaCpp:
         secure = stated(ask, "--ssl-cert-file") is not None
         said = stated(ask, "--api-prefix")
         prefix = str(said[1]).rstrip("/") if said is not None else ""
+        if not _PATH(prefix):
+            message = f"--api-prefix takes a path such as /v1, and {prefix!r} is none"
+            ask.report.add("bad-flag-value", message, "flags", hint="letters, digits and ._~/- after a slash")
         return Probe(
             url=f"{'https' if secure else 'http'}://{_reachable(ask.listen)}:{ask.port}{prefix}/health",
             insecure=secure,
@@ -137,7 +144,7 @@ class LlamaCpp:
             report.add("unexpected-value", message, "context")
         found = [
             Argument(("--alias", report.get("alias", ask.model.name)), "alias"),
-            Argument(("--host", ask.listen), "bind"),
+            Argument(("--host", ask.listen), INSIDE_RULE if ask.boxed else "bind"),
             Argument(("--port", str(ask.port)), "port"),
             Argument(("--ctx-size", str(ask.context * slots)), "context"),
             Argument(("--parallel", str(slots)), "slots"),

@@ -26,6 +26,8 @@ class Address:
     binds: str | None
     """The host address whose port it takes; None where it takes none."""
     beyond_loopback: bool
+    inside: bool = False
+    """Whether it listens in a container network of its own."""
 
 
 def _family(address: str) -> int | None:
@@ -90,10 +92,11 @@ def address(ask: Reporter, host: Host, port: int) -> Address | None:
             )
             return None
     if ask.get("publish", True) is False:
-        return Address(listen=INSIDE, ports=(), networks=networks, binds=None, beyond_loopback=False)
+        return Address(listen=INSIDE, inside=True, ports=(), networks=networks, binds=None, beyond_loopback=False)
     outside = f"[{taken}]" if family == socket.AF_INET6 else taken
     return Address(
         listen=INSIDE,
+        inside=True,
         ports=(f"{outside}:{port}:{port}",),
         networks=networks,
         binds=taken,

@@ -126,7 +126,8 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
     port: int = ask.get("port", kind.port)
     place = network.address(ask, host, port) or _NOWHERE
     boxed = host.runtime == "podman" and kind.read_only
-    own = dict((*((("HOME", files.CACHE),) if boxed else ()), ("XDG_CONFIG_HOME", NOWHERE), *seen.env))
+    home = files.CACHE if boxed else f"%C/{ask.service}" if host.runtime == "systemd" else None
+    own = dict((*((("HOME", home),) if home else ()), ("XDG_CONFIG_HOME", NOWHERE), *seen.env))
     run = engine.entrypoint[0] if engine.entrypoint else kind.program
     secrets, key_file, key = extras.secrets(ask, host, engine, own, run)
     image = program.image(ask, engine, kind, backend) if host.runtime == "podman" else ""
@@ -138,7 +139,7 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
     asking = Ask(
         report=ask, host=host, engine=engine, backend=backend, model=model, decision=decision, devices=seen,
         paths=_paths(ask, shelf, model, decision, mmproj), listen=place.listen, port=port, context=_context(ask, model),
-        api_key_file=key_file, exposed=_exposed(ask, place, key),
+        api_key_file=key_file, exposed=_exposed(ask, place, key), boxed=place.inside,
     )  # fmt: skip
     if model.file is None and host.runtime == "podman":
         shelf.mount_models()

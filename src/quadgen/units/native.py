@@ -1,6 +1,7 @@
 """The words of a native .service unit."""
 
 import re
+import shlex
 from dataclasses import dataclass
 from typing import Final
 
@@ -75,14 +76,10 @@ class NativeUnit:
         return self.command[1:]
 
 
-def _quote(word: str) -> str:
-    return word if word.replace("/", "").replace("-", "").replace(":", "").replace(".", "").isalnum() else f"'{word}'"
-
-
 def _ready(resolution: Resolution) -> tuple[str, ...] | None:
     if resolution.probe is None:
         return None
-    return ("/bin/sh", "-c", _WAIT.format(probe=" ".join(_quote(word) for word in probe_words(resolution.probe))))
+    return ("/bin/sh", "-c", _WAIT.format(probe=shlex.join(probe_words(resolution.probe))))
 
 
 def _online(resolution: Resolution) -> tuple[str, ...]:
