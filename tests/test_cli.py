@@ -222,7 +222,7 @@ def test_explain_says_of_each_argument_which_layer_or_rule_put_it_there(place: P
     assert {words: where.strip() for words, where in origin.items()} == {
         "--model /models/Qwen3.8-27B-UD-Q4_K_S.gguf": "hosts.claw.model",
         "--alias qwen3.8-27b": "default of `alias`",
-        "--host 0.0.0.0": "default of `bind`",
+        "--host 0.0.0.0": "rule: inside the container's own network, where PublishPort= decides who reaches it",
         "--port 8080": "default of `port`",
         "--ctx-size 32768": "groups.desk.context",
         "--parallel 1": "default of `slots`",

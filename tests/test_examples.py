@@ -214,9 +214,9 @@ def test_a_hand_written_unit_of_a_service_s_name_is_not_overwritten(place: Path)
     night = "      night: {model: bge-m3, backend: cpu, port: 8082}\n"
     edit(place / "fleet.yml", "      embed: #", f"{night}      embed: #")
     before = snapshot(place, times=True)
-    for more in (("--check",), ()):
+    for more, status in ((("--check",), 3), ((), 1)):
         done = quadgen("render", "fleet.yml", *more, cwd=place)
-        assert done.status == 1
+        assert done.status == status
         assert "error[not-ours]" in done.err
     assert snapshot(place, times=True) == before
 
@@ -237,3 +237,10 @@ def test_the_check_passes_over_what_git_does_not_keep_of_a_mode_and_a_render_rep
     assert quadgen("render", "fleet.yml", "--check", cwd=place).status == 0
     assert quadgen("render", "fleet.yml", cwd=place).status == 0
     assert unit.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("edited", ['"version": 1', '"host": "nook"'])
+def test_the_check_exits_3_after_any_edit_of_a_manifest(edited: str, place: Path) -> None:
+    edit(place / "rendered/nook/manifest.json", edited, edited.replace("1", "7").replace("nook", "book"))
+    assert quadgen("render", "fleet.yml", "--check", cwd=place).status == 3
+    assert quadgen("render", "fleet.yml", cwd=place).status == 1

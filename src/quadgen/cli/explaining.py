@@ -97,6 +97,7 @@ def _lines(compiled: Compiled, resolution: Resolution) -> list[str]:
         f"{resolution.host.name}/{resolution.name}: {resolution.model.name} on {resolution.backend}, {kind}",
         f"  {build(resolution).file}",
         f"  runs {program}",
+        *(f"  publishes {port}" for port in resolution.ports),
         f"  profile {decision.profile.name}: {decision.setting.describe()}",
         *(f"    {note}" for note in decision.notes),
         *(f"    {quoted(row)}" for row in decision.rows),

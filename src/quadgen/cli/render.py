@@ -36,7 +36,7 @@ def command(  # noqa: PLR0917 - Typer makes options of them
     if verify and not compiled.refused:
         found += work.verified(compiled)
     only = frozenset(host) if host else None
-    plan = None
+    plan, differs = None, False
     if not console.refuses(found):
         try:
             if check:
@@ -45,9 +45,13 @@ def command(  # noqa: PLR0917 - Typer makes options of them
                 plan = disk.apply(output, compiled.trees, only=only, texts=diff, notify=console.say)
         except Rejected as rejected:
             found += rejected.problems
+            differs = check
     console.show(found, format)  # all of them at once: the JSON form is one document
     if plan is None:
-        console.say("nothing was written" if not check else "refused")
+        if differs:
+            console.say(f"{output} is not what the fleet renders to")
+            raise typer.Exit(Exit.DIFFERS)
+        console.say("nothing was written" if not check else "the fleet was refused, so nothing was compared")
         raise typer.Exit(Exit.REFUSED)
     if diff:
         (sys.stdout if format is Format.TEXT else sys.stderr).writelines(difference(plan))

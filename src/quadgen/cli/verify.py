@@ -27,4 +27,5 @@ def command(
     if found:
         console.say(f"{directory}: nothing refused by {programs}, but not everything was verified")
     else:
-        console.say(f"{directory}: {programs} take every unit as it was meant")
+        verb = "take" if " and " in programs else "takes"
+        console.say(f"{directory}: {programs} {verb} every unit as it was meant")
