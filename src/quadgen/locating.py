@@ -57,7 +57,7 @@ def _listed(hosts: list[str], verb: str) -> str:
     )
 
 
-def _owner(problem: Problem) -> tuple[str | None, str | None]:
+def owner(problem: Problem) -> tuple[str | None, str | None]:
     """The host and service that a problem is of; its path tells where the reporter did not."""
     path = problem.path or ()
     if problem.host is not None or len(path) < 2 or path[0] != "hosts":  # noqa: PLR2004 - ("hosts", NAME)
@@ -69,7 +69,7 @@ def _owner(problem: Problem) -> tuple[str | None, str | None]:
 def _together(same: list[Problem], place: Place | None, fleet: Fleet | None, only: frozenset[str] | None) -> Problem:
     """One problem for all that say the same of the same place; it only warns where it is of no host in `only`."""
     first = same[0]
-    owners = list(dict.fromkeys(map(_owner, same)))
+    owners = list(dict.fromkeys(map(owner, same)))
     hosts = list(dict.fromkeys(host for host, _ in owners if host is not None))
     heirs = hosts or _heirs(first.path, fleet)
     top = (first.path or ("",))[0]

@@ -14,12 +14,13 @@ from quadgen.engines.flags import FlagTable, load_table
 from quadgen.evidence import Ledger, Row, read_ledger, shipped_rows
 from quadgen.fleet.load import Fleet
 from quadgen.fleet.load import load as load_fleet
-from quadgen.locating import located
+from quadgen.locating import located, owner
 from quadgen.manifest import Manifests
 from quadgen.problems import Collector, Path, Problem, Rejected, Severity, Unavailable
 from quadgen.render import Renderer
 from quadgen.resolution import Resolution
 from quadgen.resolve import Resolved, resolve
+from quadgen.resolve.report import unknown
 from quadgen.tree import HostTree, Template
 from quadgen.unitfile import Unsafe
 from quadgen.units import build
@@ -153,17 +154,14 @@ def compile_fleet(name: str, files: Files, *, only: frozenset[str] | None = None
     learned = reading.learned(fleet)
     for host in sorted(only or ()):
         if host not in fleet.data["hosts"]:
-            sink.add(
-                Problem(
-                    code="unexpected-value", message=f"there is no host {host} in the fleet", path=("hosts",), at="key"
-                )
-            )
+            message, (_, hint) = f"there is no host {host} in the fleet", unknown("host", host, fleet.data["hosts"])
+            sink.add(Problem(code="unexpected-value", message=message, path=("hosts",), at="key", hint=hint))
     resolved = resolve(fleet, ledger, learned=learned, tables=tables.choose_for, sink=sink)
     sources = files.templates()
     trees = _trees(resolved, Renderer(sources), fleet, sink)
     problems: Iterable[Problem] = sink.problems
     if about is not None:
-        problems = [problem for problem in problems if problem.host in (None, about)]
+        problems = [problem for problem in problems if owner(problem)[0] in (None, about)]
     if only is not None:
         trees = tuple(tree for tree in trees if tree.host in only)
     return Compiled(

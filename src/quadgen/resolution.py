@@ -8,8 +8,6 @@ from quadgen.evidence import Row, Setting
 from quadgen.speculation import ProfileSpec
 from quadgen.unitfile import Word
 
-Level = Literal["ignore", "warn", "refuse"]
-
 STOP_GRACE = 15
 """Seconds between Podman's SIGKILL and systemd's, so that Podman removes the container itself."""
 

@@ -98,7 +98,7 @@ def _whole(value: Any, low: int, high: int, what: str) -> int:  # noqa: ANN401 -
         written = value if isinstance(value, str) else value.text
         digits = written.strip().replace("_", "").lstrip("0") or "0"
         if digits.isascii() and digits.isdigit() and len(digits) <= _LONGEST_HINT:
-            hint = f"write {digits}"
+            hint = f"write {digits} without quotes" if value == digits else f"write {digits}"
         elif isinstance(value, (Real, Whole)) and low <= value <= high and float(value).is_integer():
             hint = f"write {int(value)}"
     raise wrong(f"takes {what} from {low} to {high}, in plain decimal digits", hint)

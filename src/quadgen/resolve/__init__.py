@@ -122,6 +122,10 @@ def _services(fleet: Fleet, name: str, fields_of_all: Mapping[str, Any], sink: C
 
 def _groups(fleet: Fleet, name: str, sink: Collector) -> None:
     known = fleet.data.get("groups") or {}
+    named = (fleet.data["hosts"].get(name) or {}).get("groups") or ()
+    for group in sorted({group for group in named if named.count(group) > 1}):
+        message = f"`groups` names {group} twice"
+        sink.add(Problem(code="unexpected-value", message=message, path=("hosts", name, "groups"), host=name))
     for position, group in enumerate((fleet.data["hosts"].get(name) or {}).get("groups") or ()):
         if group not in known and not fleet.is_broken(("groups", group)):
             message, hint = unknown("group", group, known)

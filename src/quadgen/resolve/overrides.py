@@ -89,6 +89,7 @@ _FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
 _REMOVED: Final = {
     "AddDevice": "devices",
     "AssertPathExists": "model",
+    "DeviceAllow": "devices",
     "ExecStartPost": "health",
     "ExecStartPre": "",
     "InaccessiblePaths": "",
@@ -200,11 +201,7 @@ def _possible(
         if key not in _REMOVED:
             return True
         field = _REMOVED[key]
-        message = (
-            f"{key}= is decided by `{field}`"
-            if field
-            else f"{key}= guards against a config.ini that reaches speculation"
-        )
+        message = f"{key}= is decided by `{field}`" if field else f"quadgen's own {key}= cannot be taken out"
         ask.add("unexpected-value", message, *place, hint="add to it, or leave it out", at_key=True)
         return False
     found = list(override_values.refusals(host, section, key, values, program))

@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from quadgen.engines.registry import ENGINES
 from quadgen.engines.side_doors import field_for, reaches_speculation_flag
+from quadgen.evidence.setting import OWN_KEYS
 from quadgen.fleet.load import Fleet
 from quadgen.problems import Collector, Problem, Severity
 from quadgen.resolution import Model
 from quadgen.resolve.report import unknown
 from quadgen.speculation import BUILTIN, ProfileSpec
-
-_OWNERS: Final = {"spec-type": "spec_types", "spec-draft-n-max": "draft_n_max", "spec-draft-model": "draft_model"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ def _types(draft: _Draft, types: tuple[str, ...], drafts: list[str]) -> None:
 
 def _flags(draft: _Draft) -> None:
     for flag, value in (draft.fields.get("flags") or {}).items():
-        owner = _OWNERS.get(flag) or field_for(flag)
+        owner = OWN_KEYS.get(flag) or field_for(flag)
         if value is None:
             draft.refuse("unexpected-value", f"`{flag}` has no value", "flags", flag, hint="leave it out")
         elif flag.startswith("spec-synth-"):
