@@ -76,6 +76,12 @@ class ContainerUnit:
     kill_timeout: int
     offline: bool
     """Whether it starts without waiting for the network."""
+    unshared: bool
+    """Whether the user's namespace is made before the container.
+
+    The first podman of a session makes it in a process of its own, which says READY=1 and ends. systemd drops what a
+    process said that it neither started itself nor finds alive (sd_notify(3)), and the unit would wait for ever.
+    """
     wanted_by: str | None
     overrides: tuple[Override, ...]
 
@@ -190,6 +196,7 @@ def container(resolution: Resolution) -> ContainerUnit:
         start_timeout=resolution.start_timeout,
         kill_timeout=resolution.stop_timeout + STOP_GRACE,
         offline=_offline(resolution),
+        unshared=host.rootless is not None and resolution.probe is not None,
         wanted_by=wanted_by(resolution),
         overrides=resolution.overrides,
     )
