@@ -16,8 +16,8 @@ from quadgen.units import ContainerUnit, Unit
 
 _HEALTHY: Final = "5.0.0"
 """The first Podman whose Quadlet knows Notify=healthy (its release notes)."""
-_keys: Final = re.compile(r"\n(?:\[(.+)\]|([A-Za-z][A-Za-z0-9-]*)=(?:(healthy)$)?)", re.MULTILINE).findall
-"""Every section and key of a unit, in order; a line break must stand in front of each."""
+_keys: Final = re.compile(r"\n([A-Za-z\[][^=\n]*)").findall
+"""Every section in its brackets and every key of a unit, in order; a line break must stand in front of each."""
 Needs = tuple[tuple[str, tuple[str, ...]], ...]
 """What a host must have, by kind, in the order of the manifest."""
 
@@ -85,13 +85,14 @@ def _needs(resolution: Resolution) -> Needs:
 
 
 @lru_cache(maxsize=256)
-def _floor(keys: tuple[tuple[str, str, str], ...]) -> str:
-    """The least Podman that takes these keys, as `_keys` finds them; few units differ in that."""
+def _floor(keys: tuple[str, ...], *, healthy: bool) -> str:
+    """The least Podman that takes these sections and keys; few units differ in that."""
     least = "4.4.0"
     section = ""
-    for header, key, healthy in keys:
-        section = header or section
-        if key and section in ("Container", "Quadlet"):
+    for key in keys:
+        if key[0] == "[":
+            section = key[1:-1]
+        elif section in ("Container", "Quadlet"):
             floor = _HEALTHY if healthy and key == "Notify" else quadlet_keys.floor(section, key)
             if floor is not None and not quadlet_keys.at_least(least, floor):
                 least = floor
@@ -101,13 +102,16 @@ def _floor(keys: tuple[tuple[str, str, str], ...]) -> str:
 def _rendered(unit: Unit, text: str, needs: Needs) -> Rendered:
     data = text.encode()
     words = "\n".join([line for line in text.split("\n") if line and line[0] != "#"])
+    lines = f"\n{text}"
     name = unit.unit.removesuffix(".service")
     entry = (
         f'{{"mode": "0644", "path": {encode_basestring(unit.file)}, "restart": "{sha256(words.encode()).hexdigest()}", '
         f'"service": {encode_basestring(name)}, "sha256": "{sha256(data).hexdigest()}", '
         f'"unit": {encode_basestring(unit.unit)}}}'
     )
-    podman = _floor(tuple(_keys(f"\n{text}"))) if isinstance(unit, ContainerUnit) else None
+    podman = (
+        _floor(tuple(_keys(lines)), healthy="\nNotify=healthy\n" in lines) if isinstance(unit, ContainerUnit) else None
+    )
     return Rendered(unit=unit, data=data, entry=entry, needs=needs, podman=podman)
 
 

@@ -110,7 +110,7 @@ def draw_options(draw: st.DrawFn, meant: Meant) -> None:
         if meant.write(key, partial(encode, value)):
             meant.options.append((option, value))
     health = draw(st.lists(texts, max_size=3))
-    if meant.write("HealthCmd", partial(unitfile.json_words, health)):
+    if meant.write("HealthCmd", partial(unitfile.json_words, tuple(health))):
         meant.options.append(("--health-cmd", json.dumps(health, separators=(",", ":"))))
 
 

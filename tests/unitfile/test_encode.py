@@ -193,7 +193,7 @@ def test_arguments_are_written_like_this(argv: list[Word], text: str) -> None:
         (unitfile.key_value("A", Spec("%h/x")), "A=%h/x"),
         (unitfile.raw("/srv/my models:/models:ro,z"), "/srv/my models:/models:ro,z"),
         (unitfile.raw(Spec("%h/models:/models:ro")), "%h/models:/models:ro"),
-        (unitfile.json_words(["curl", "-f", "http://127.0.0.1:8080/health"]),
+        (unitfile.json_words(("curl", "-f", "http://127.0.0.1:8080/health")),
          '["curl","-f","http://127.0.0.1:8080/health"]'),
         (unitfile.service_words(["/opt/a b/x", "", ";", "$X"]), '"/opt/a b/x" "" ";" $$X'),
         (unitfile.service_words([Spec("%h/bin/x"), "%h"]), "%h/bin/x %%h"),

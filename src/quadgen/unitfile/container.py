@@ -7,10 +7,10 @@ the whole `Exec=`, an empty argument all later ones: https://github.com/containe
 what cannot be carried raises `Unsafe`.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from json.encoder import encode_basestring_ascii
 
 from quadgen.unitfile.quote import check_bare, check_carried, doubled, joined, plain, quote_if_needed
 from quadgen.unitfile.text import Spec, UnitText, Unsafe, Word
@@ -109,6 +109,11 @@ def json_words(argv: Sequence[str]) -> UnitText:
     than it stands there (cmd/podman and libpod read the kind from the first word): no words, `CMD` or
     `NONE` in front, `CMD-SHELL` with anything but one text, a single word that a shell would change.
     """
+    return _json(tuple(argv))
+
+
+@lru_cache(maxsize=1024)
+def _json(argv: tuple[str, ...]) -> UnitText:
     kind = argv[0].upper() if argv else ""
     if not kind:
         raise Unsafe("a health check needs a command")
@@ -118,7 +123,7 @@ def json_words(argv: Sequence[str]) -> UnitText:
         raise Unsafe("Podman gives a health check of one word to a shell")
     for word in argv:
         check_carried(word)
-    return last(json.dumps(list(argv), separators=(",", ":")))
+    return last(f"[{','.join(map(encode_basestring_ascii, argv))}]")
 
 
 def boolean(value: bool) -> UnitText:  # noqa: FBT001 - the value is the meaning

@@ -64,10 +64,9 @@ def read_values(text: str) -> dict[tuple[str, str], list[str]]:
     section = ""
     for line in map(str.strip, text.split("\n") if _is_simple(text) else ()):
         if line[:1] == "[":
-            header = _section(line)
-            if not header:
+            section = _named(line)
+            if not section:
                 break
-            section = header[1]
         elif line and line[0] not in "#;":
             key, equals, value = line.partition("=")
             place = (section, key)
@@ -136,10 +135,18 @@ def _no_name(number: int) -> NoReturn:
 
 
 def _header(line: str, number: int) -> str:
+    return _named(line) or _no_section(number)
+
+
+@lru_cache(maxsize=256)
+def _named(line: str) -> str:
+    """Return the section that a line opens, or nothing where it is no such line."""
     found = _section(line)
-    if not found:
-        raise Malformed("a section is a name in brackets on a line of its own", number)
-    return found[1]
+    return found[1] if found else ""
+
+
+def _no_section(number: int) -> NoReturn:
+    raise Malformed("a section is a name in brackets on a line of its own", number)
 
 
 def _hold(held: str, line: str, number: int) -> str:
