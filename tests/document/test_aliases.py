@@ -1,6 +1,6 @@
 import tracemalloc
 from collections.abc import Callable
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -113,17 +113,17 @@ BOMBS = {
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
 def test_aliases_that_multiply_are_refused_soon_and_in_little_memory(bomb: str) -> None:
     tracemalloc.start()
-    start = perf_counter()
+    start = process_time()
     try:
         found = shown(bomb)
-        seconds = perf_counter() - start
+        seconds = process_time() - start
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert [(p[0], p[4]) for p in found] == [
         ("yaml-syntax", f"alias expansion makes more than {EXPANSION:,} values of this file")
     ]
-    assert seconds < 1
+    assert seconds < 5  # written out, it would be hours
     assert peak < 200_000_000
 
 
@@ -166,9 +166,9 @@ def test_more_levels_are_refused(shape: str, levels: int) -> None:
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{" * 100_000, "- " * 100_000, "? " * 100_000, "- [{a: " * 50_000])
 def test_no_depth_crashes_the_reader(text: str) -> None:
-    start = perf_counter()
+    start = process_time()
     assert shown(text)
-    assert perf_counter() - start < 1
+    assert process_time() - start < 5
 
 
 def test_a_long_chain_of_merges_is_read_and_located() -> None:
