@@ -244,3 +244,11 @@ def test_the_check_exits_3_after_any_edit_of_a_manifest(edited: str, place: Path
     edit(place / "rendered/nook/manifest.json", edited, edited.replace("1", "7").replace("nook", "book"))
     assert quadgen("render", "fleet.yml", "--check", cwd=place).status == 3
     assert quadgen("render", "fleet.yml", cwd=place).status == 1
+
+
+def test_a_missing_generator_is_never_a_success(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Native units beside the Quadlets must not make a CI green that forgot to install Podman."""
+    monkeypatch.setattr("quadgen.verify.find_generators", lambda _: ())
+    done = quadgen("verify", "rendered", cwd=place)
+    assert done.status == 4
+    assert "not verified" in done.err

@@ -24,6 +24,9 @@ def command(
     console.show(found, format)
     if console.refuses(found):
         raise typer.Exit(Exit.REFUSED)
+    if any(problem.code == "not-verified" and problem.place is None for problem in found):
+        console.say(f"{directory}: a program that is needed is missing; nothing refused by {programs}")
+        raise typer.Exit(Exit.ENVIRONMENT)
     if found:
         console.say(f"{directory}: nothing refused by {programs}, but not everything was verified")
     else:

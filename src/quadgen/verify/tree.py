@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from quadgen.problems import Problem, Severity, Unavailable
+from quadgen.problems import Place, Problem, Severity, Unavailable
 from quadgen.verify.analyze import analyze
 from quadgen.verify.generator import Generated, generate
 from quadgen.verify.layout import QUADLETS, UNITS, Host, Manager
@@ -79,7 +79,8 @@ def verify_tree(
     if missing and not tally.verified:
         raise Unavailable("; ".join(problem.message for problem in missing))
     if chosen and not tally.found:
-        missing = [_not_verified(f"the hosts of {root} have no units")]
+        place = Place(file=root, line=1, column=1)
+        missing = [replace(_not_verified(f"the hosts of {root} have no units"), place=place)]
     return [*missing, *tally.problems]
 
 
