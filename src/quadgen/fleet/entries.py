@@ -74,9 +74,9 @@ class CardFields(TypedDict, total=False):
     """One GPU of a host."""
 
     name: Annotated[Line, doc("as measurements name it", "NVIDIA GeForce RTX 3090")]
-    vram: Annotated[Literal["unified"] | Size, doc("its memory, or `unified` with the host's", "24GiB")]
+    vram: Annotated[Literal["unified"] | Size, doc("its memory, or `unified` with the host's; not used yet", "24GiB")]
     id: Annotated[CardId, doc("CDI device or render node", "nvidia.com/gpu=0", "renderD128")]
-    reserve: Annotated[Size, doc("kept free on this card")]
+    reserve: Annotated[Size, doc("kept free on this card; not used yet")]
 
 
 @with_config(STRICT)

@@ -112,8 +112,8 @@ class HostDefaults(ServiceFields, total=False):
     user: Annotated[UserName | None, doc("of native system units; default DynamicUser=yes")]
     selinux: Annotated[Line | None, doc("disable, relabel, or an SELinux type", "disable")]
     gpus: Annotated[list[CardFields] | None, doc("the cards", [{"name": "NVIDIA GeForce RTX 3090", "vram": "24GiB"}])]
-    gpu_reserve: Annotated[Size | None, doc("kept free on each card; default 1GiB")]
-    memory: Annotated[Size | None, doc("of the host")]
+    gpu_reserve: Annotated[Size | None, doc("kept free on each card; default 1GiB; not used yet")]
+    memory: Annotated[Size | None, doc("of the host; not used yet")]
 
 
 @with_config(STRICT)
@@ -132,7 +132,7 @@ class FleetFields(TypedDict, total=False):
     version: Annotated[Version, doc("of this format")]
     policy: Annotated[PolicyFields | None, doc("how strictly evidence is judged")]
     measurements: Annotated[Names | None, doc("more ledgers, relative to this file", ["measurements/*.yml"])]
-    lock: Annotated[Line | None, doc("recorded model facts, if the file exists; default models.lock.yml")]
+    lock: Annotated[Line | None, doc("recorded model facts; default models.lock.yml; not used yet")]
     engines: Annotated[dict[str, EngineFields] | None, doc("by name")]
     models: Annotated[dict[str, ModelFields] | None, doc("by name")]
     profiles: Annotated[dict[str, ProfileFields] | None, doc("the fleet's own, beside default, none and copy")]
