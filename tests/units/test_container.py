@@ -121,7 +121,7 @@ def test_the_probe_has_the_times_of_the_fleet_and_asks_every_second_until_it_is_
     ("bind", "url"),
     [
         ("127.0.0.1", "http://127.0.0.1:9/health"),
-        ("0.0.0.0", "http://127.0.0.1:9/health"),
+        ("0.0.0.0", "http://127.0.0.1:9/health"),  # noqa: S104 - a text in a fleet
         ("'::'", "http://127.0.0.1:9/health"),
         ("10.1.2.3", "http://127.0.0.1:9/health"),
     ],
@@ -137,12 +137,12 @@ def test_the_probe_asks_the_host_s_own_address_on_the_host_s_network(bind: str, 
     assert f'"{url}"' in probe
 
 
-KEYS = {"Memory": "--memory=1024", "PidsLimit": "--pids-limit=7", "ShmSize": "--shm-size=2048"}
+KEYS = {"Memory": "--memory=1048576", "PidsLimit": "--pids-limit=7", "ShmSize": "--shm-size=2097152"}
 
 
 @pytest.mark.parametrize("podman", ["5.4.2", "5.8.0"])
 def test_a_limit_that_the_host_s_podman_has_no_key_for_is_its_argument(podman: str) -> None:
-    text = unit(one(f"{CPU}, podman: {podman}, limits: {{memory: 1024, pids: 7, shm: 2048}}}}"))
+    text = unit(one(f"{CPU}, podman: {podman}, limits: {{memory: 1MiB, pids: 7, shm: 2MiB}}}}"))
     arguments = values(text, "Container", "PodmanArgs")
     for key, argument in KEYS.items():
         known = quadlet_keys.at_least(podman, quadlet_keys.floor("Container", key) or "99")

@@ -32,7 +32,8 @@ def native(fields: str, backend: str = "cpu") -> str:
 
 def keys(text: str) -> set[str]:
     """The keys of [Service]."""
-    return {line.partition("=")[0] for line in text.partition("[Service]\n")[2].split("\n") if "=" in line}
+    section = text.partition("[Service]\n")[2].partition("\n[")[0]
+    return {line.partition("=")[0] for line in section.split("\n") if line}
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
