@@ -201,9 +201,7 @@ def main() -> None:
     parser.add_argument("--disk", type=Path, default=ROOT / ".cache", help="a directory on a disk")
     parser.add_argument("--json", action="store_true", help="print JSON")
     asked = parser.parse_args()
-    cases: list[Case] = []
-    if asked.runs != 0:
-        cases += [starts(option, asked.runs or STARTS) for option in ("--version", "--help")]
+    cases = [starts(option, asked.runs or STARTS) for option in ("--version", "--help")]
     for hosts in asked.hosts:
         runs = asked.runs or RUNS.get(hosts, 5)
         with scratch(asked.memory) as directory:

@@ -79,7 +79,7 @@ def test_a_gpu_s_service_opens_the_device_classes_of_its_backend(backend: str, n
         ("", "yes"),
         (", user: llm", "yes"),
         (", models_dir: /home/ada/models", "read-only"),
-        (", models_dir: /root/models", "read-only"),
+        (", models_dir: /run/user/1/models", "read-only"),
         (", models_dir: /homes/ada", "yes"),
         (", rootless: ada", "tmpfs"),
         (", rootless: ada, home: /var/lib/ada", "tmpfs"),
