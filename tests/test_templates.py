@@ -13,6 +13,7 @@ CONTAINER = "llama.cpp.container.j2"
 SERVICE = "llama.cpp.service.j2"
 QUADLET = one(f"{CPU}}}")
 NATIVE = one(f"{CPU}, runtime: systemd}}")
+GPU = one("{backend: vulkan, runtime: systemd, model: plain, context: 4096}")
 IMAGE = "Image={{ unit.image | last }}"
 EXEC = "Exec={{ unit.argv | exec_words }}"
 START = "ExecStart={{ unit.command | service_words }}"
@@ -268,3 +269,18 @@ def test_a_template_of_the_fleet_reaches_no_python(reach: str) -> None:
     problem = refusal(QUADLET, files)
     assert problem.code == "unit-changed-by-template"
     assert at(problem) == (f"templates/{CONTAINER}", line(CONTAINER, files, f"# {reach[:10]}"))
+
+
+@pytest.mark.parametrize(
+    ("name", "fleet", "old", "new", "key"),
+    [
+        (CONTAINER, QUADLET, "Notify=healthy", "Notify=true", "Notify"),
+        (CONTAINER, QUADLET, "HealthCmd={{ unit.health.command | json_words }}", 'HealthCmd=["true"]', "HealthCmd"),
+        (SERVICE, GPU, "DevicePolicy=closed", "DevicePolicy=closed\nDeviceAllow=/dev/mem rw", "DeviceAllow"),
+        (SERVICE, GPU, "DeviceAllow={{ node | line }}", "", "DeviceAllow"),
+    ],
+    ids=["readiness", "probe", "a device more", "a device less"],
+)
+def test_readiness_and_devices_are_decided_words_too(name: str, fleet: str, old: str, new: str, key: str) -> None:
+    problem = refusal(fleet, own(name, old, new))
+    assert (problem.code, f"{key}= does not read back" in problem.message) == ("unit-changed-by-template", True)

@@ -9,6 +9,7 @@ from quadgen import quadlet_keys, systemd_keys
 from quadgen.unitfile import (
     Word,
     environment_split,
+    json_words,
     lookup_last,
     read_values,
     service_split,
@@ -76,6 +77,8 @@ def _container(unit: ContainerUnit, values: Values) -> Iterator[tuple[str, Any, 
     yield "Image", unit.image, _one(raw("Image"))
     yield "ContainerName", unit.name, _one(raw("ContainerName"))
     yield "Entrypoint", unit.entrypoint, _one(raw("Entrypoint"))
+    yield "HealthCmd", [] if unit.health is None else [json_words(unit.health.command)], raw("HealthCmd")
+    yield "Notify", [] if unit.health is None else ["healthy"], raw("Notify")
     yield "Volume", list(unit.mounts), [unspecify(value) for value in raw("Volume")]
     yield "PublishPort", list(unit.ports), [unspecify(value) for value in raw("PublishPort")]
     yield "Network", list(unit.networks), [unspecify(value) for value in raw("Network")]
@@ -117,6 +120,12 @@ def _native(unit: NativeUnit, values: Values) -> Iterator[tuple[str, Any, Any]]:
     yield "PassEnvironment", [], raw("PassEnvironment")
     yield "LoadCredential", list(unit.credentials), [unpercent(value) for value in raw("LoadCredential")]
     yield "User", [unit.user] if unit.user else [], raw("User")
+    opened = () if unit.user_manager or unit.computes_on_cpu else unit.device_allow
+    yield (
+        "DeviceAllow",
+        [*opened, *_added(unit, "Service", "DeviceAllow")],
+        [str(unpercent(value)) for value in raw("DeviceAllow")],
+    )
     for key in ("BindPaths", "BindReadOnlyPaths"):
         yield key, _added(unit, "Service", key), [str(unpercent(value)) for value in raw(key)]
     for key in ("RootDirectory", "RootImage", "MountImages", "ExtensionImages", "ExtensionDirectories", "PAMName"):
