@@ -1,7 +1,7 @@
 """Fleet x ledger x facts -> one resolution for each service, or every reason why not."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,16 +147,13 @@ def resolve(
     learned: Mapping[str, FlagTable],
     tables: Tables,
     sink: Collector,
-    only: Iterable[str] | None = None,
 ) -> Resolved:
-    """Decide every service of every host (or of the hosts in `only`); problems go to `sink`."""
+    """Decide every service of every host; problems go to `sink`."""
     entries = catalog.build(fleet, learned, tables, sink)
     gate = Gate(ledger=ledger, policy=evidence_policy(fleet), catalog=entries, fleet_name=fleet.name)
-    wanted = fleet.data["hosts"].keys() if only is None else frozenset(only)
-    chosen = [name for name in fleet.data["hosts"] if name in wanted]
     clashes.host_names(fleet, sink)
     found: dict[str, tuple[Resolution, ...]] = {}
-    for name in chosen:
+    for name in fleet.data["hosts"]:
         _groups(fleet, name, sink)
         shared = fleet.chain(name, None)
         named = _services(fleet, name, shared.fields, sink)

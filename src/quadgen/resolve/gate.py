@@ -1,6 +1,6 @@
 """The gate: a profile becomes a setting only where it is a floor or where a measurement says that it wins."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quadgen.evidence import (
@@ -195,19 +195,8 @@ def _measured(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, draft: M
     against = _comparator(spec, wish, gate)
     request = _request(spec, wish, gate, setting, against)
     if setting == NO_SPECULATION:
-        return Decision(
-            profile=spec,
-            setting=setting,
-            against=against,
-            types=(),
-            draft_n_max=None,
-            flags=(),
-            draft_model=None,
-            head_file=None,
-            rows=(),
-            costs=(),
-            notes=(f"{spec.name}: no speculation",),
-        )
+        notes = (f"{spec.name}: no speculation",)
+        return replace(unspeculating(gate), profile=spec, against=against, notes=notes)
     found = verdict(request, gate.ledger)
     if found.kind is not Kind.WINS or found.row is None:
         _refuse(ask, spec, wish, gate, request, found)
