@@ -18,7 +18,7 @@ def _tries(resolution: Resolution, unit: Unit) -> Iterator[tuple[tuple[str, ...]
         keys = ("model",) if argument.why.startswith("rule") else tuple(argument.why.split(".", 1))
         words = argument.words if podman else ("/program", *argument.words)
         yield keys, str(argument.words[0]), partial(unitfile.exec_words if podman else unitfile.service_words, words)
-    for name, value in resolution.environment:
+    for name, value, _ in resolution.environment:
         yield ("env", name), name, partial(unitfile.key_value if podman else unitfile.service_environment, name, value)
     for file in resolution.files:
         yield ("model",), file, partial(unitfile.path_line, file)

@@ -20,6 +20,23 @@ class Argument(NamedTuple):
     """The field of the fleet file that decided it, or the rule."""
 
 
+class Variable(NamedTuple):
+    """One environment variable of the server."""
+
+    name: str
+    value: str
+    why: str
+    """The field of the fleet file that decided it, or the rule."""
+
+
+class Share(NamedTuple):
+    """A part of the host's memory."""
+
+    what: str
+    size: int
+    """Bytes."""
+
+
 class Override(NamedTuple):
     """One key that the fleet itself sets in a unit; None takes quadgen's own line out."""
 
@@ -85,6 +102,8 @@ class Host:
     selinux: str
     cards: tuple[Card, ...] | None
     """None: the fleet does not say."""
+    memory: int | None
+    """Bytes; None: the fleet does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,11 +168,12 @@ class Restart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """Readiness: an HTTP GET that answers 200 once the model is loaded. Times in seconds."""
+    """Readiness: a command that succeeds once the model is loaded, run where the server runs. Times in seconds."""
 
-    url: str
-    insecure: bool
+    command: tuple[str, ...]
     interval: int
+    startup_interval: int
+    """Between two probes while the model loads."""
     timeout: int
     retries: int
     start_period: int | None
@@ -191,7 +211,10 @@ class Resolution:
     model: Model
     decision: Decision
     arguments: tuple[Argument, ...]
-    environment: tuple[tuple[str, str], ...]
+    environment: tuple[Variable, ...]
+    """Sorted by name."""
+    memory: tuple[Share, ...]
+    """What it takes of the host's memory, as far as that is known."""
     devices: Devices
     image: str
     binary: str

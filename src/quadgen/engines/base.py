@@ -1,13 +1,18 @@
 """What an engine must know, so that the rest of quadgen need not: its words, its devices and its images."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from quadgen.resolution import Argument, Decision, Devices, EngineEntry, Host, Model, Probe
+    from quadgen.engines.flags import Choice, FlagTable
+    from quadgen.resolution import Argument, Decision, Devices, EngineEntry, Host, Model, Probe, Share, Variable
     from quadgen.resolve.report import Reporter
+    from quadgen.speculation import ProfileSpec
     from quadgen.unitfile import Word
+
+Refusal = tuple[str, str, str | None]
+"""A code, a message and a hint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +37,20 @@ class BackendDevices:
     """Nodes that stand for all cards."""
     unit_nodes: tuple[str, ...] = ()
     """What DeviceAllow= of a native unit must let through."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """What the container of an engine needs beside what every container gets."""
+
+    read_only: bool = False
+    """Whether it runs on a read-only root with a writable HOME."""
+    seccomp: str | None = None
+    """For SeccompProfile=; None is Podman's own profile."""
+    arguments: tuple[str, ...] = ()
+    """Of podman-run(1), where Quadlet has no key."""
+    memlock: int | None = None
+    """`limits.memlock` where nobody says; -1 is unlimited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,16 +112,52 @@ class Engine(Protocol):
         """Seconds, where nothing is known of the model's size."""
 
     @property
+    def context(self) -> int | None:
+        """Tokens of one conversation where nobody says; None where that depends on the checkpoint."""
+
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """What it can be built with."""
+
+    @property
+    def runtimes(self) -> tuple[str, ...]:
+        """`podman`, `systemd`: how it can be run."""
+
+    @property
     def drafters(self) -> tuple[str, ...]:
         """The types that a profile may draft with."""
+
+    @property
+    def own_head(self) -> bool:
+        """Whether each of its checkpoints has an MTP head, whatever the fleet says of the model."""
 
     @property
     def program(self) -> str:
         """Where its published images have the server."""
 
     @property
-    def read_only(self) -> bool:
-        """Whether it runs on a read-only root with a writable HOME."""
+    def box(self) -> Box:
+        """What its containers need."""
+
+    @property
+    def variables(self) -> tuple[tuple[str, str], ...]:
+        """The environment that each of its services has."""
+
+    @property
+    def closed(self) -> Mapping[str, str]:
+        """Fields of a service that it has nothing for, with the reason."""
+
+    def flags(self, build: str | None) -> "Choice":
+        """The flags of a build."""
+
+    def cannot_draft(self, spec: "ProfileSpec") -> str | None:
+        """Why it can run a profile with no checkpoint at all, or None."""
+
+    def variable(self, name: str, table: "FlagTable", *, secret: bool) -> Refusal | None:
+        """Why the fleet may not set a variable; `secret` says whether a secret holds its value."""
+
+    def companions(self, report: "Reporter", file: str) -> tuple[str, ...]:
+        """Files that must be there beside the checkpoint `file`."""
 
     def devices(self, backend: str) -> BackendDevices | None:
         """How `backend` names its devices; None where it computes on none."""
@@ -113,8 +168,11 @@ class Engine(Protocol):
     def arguments(self, ask: Ask) -> "tuple[Argument, ...]":
         """The server's words after its own name."""
 
-    def environment(self, ask: Ask) -> tuple[tuple[str, str], ...]:
-        """The variables that the server needs."""
+    def environment(self, ask: Ask) -> "tuple[Variable, ...]":
+        """The variables that say what was decided."""
+
+    def memory(self, ask: Ask) -> "tuple[Share, ...]":
+        """What it takes of the host's memory, as far as that is known; empty where nobody knows."""
 
     def probe(self, ask: Ask) -> "Probe | None":
         """Its readiness probe; None where `health: false`."""

@@ -2,13 +2,20 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
-from quadgen.engines.base import Ask, BackendDevices
+from quadgen.engines import llama_env
+from quadgen.engines.base import Ask, BackendDevices, Box, Refusal
+from quadgen.engines.flags import Choice, FlagTable, choose, shipped_tables
 from quadgen.engines.llama_flags import canonical, extra_arguments, flag_arguments, profile_arguments, stated
 from quadgen.engines.llama_values import LARGEST
-from quadgen.resolution import Argument, EngineEntry, Probe
+from quadgen.engines.side_doors import NOWHERE
+from quadgen.resolution import Argument, EngineEntry, Probe, Share, Variable
+
+if TYPE_CHECKING:
+    from quadgen.resolve.report import Reporter
+    from quadgen.speculation import ProfileSpec
 
 DEVICES: Final[Mapping[str, BackendDevices]] = {
     # ggml/include/ggml-cuda.h: one source serves CUDA and ROCm, so the prefix tells which was compiled
@@ -54,6 +61,9 @@ OWNED: Final[Mapping[str, str]] = {
 """Options that a field of the fleet decides, by the option's own long name."""
 
 
+_BOX: Final = Box(read_only=True)
+
+
 @dataclass(frozen=True, slots=True)
 class LlamaCpp:
     """See `quadgen.engines.base.Engine`."""
@@ -62,12 +72,38 @@ class LlamaCpp:
     service: str = "llama-server"
     port: int = 8080
     start_timeout: int = 900
+    context: int | None = None
+    backends: tuple[str, ...] = ("cuda", "rocm", "vulkan", "sycl", "cpu")
+    runtimes: tuple[str, ...] = ("podman", "systemd")
     drafters: tuple[str, ...] = (
         "draft-simple", "draft-eagle3", "draft-mtp", "draft-dflash", "draft-dspark",
         "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache",
     )  # fmt: skip
+    own_head: bool = False
     program: str = "/app/llama-server"
-    read_only: bool = True
+    box: Box = _BOX
+    variables: tuple[tuple[str, str], ...] = (("XDG_CONFIG_HOME", NOWHERE),)
+    closed: Mapping[str, str] = field(default_factory=dict)
+
+    def flags(self, build: str | None) -> Choice:
+        """The shipped table that speaks for a build."""
+        return choose(shipped_tables(), build)
+
+    def cannot_draft(self, spec: "ProfileSpec") -> str | None:  # noqa: ARG002 - what it can draft with depends on files
+        """Nothing that a profile can say: which types go together is a rule of its own."""
+        return None
+
+    def variable(self, name: str, table: FlagTable, *, secret: bool) -> Refusal | None:
+        """Why the fleet may not set a variable."""
+        return llama_env.refusal(name, table, secret=secret)
+
+    def companions(self, report: "Reporter", file: str) -> tuple[str, ...]:  # noqa: ARG002 - shards are known by their names
+        """No file but the checkpoint's own."""
+        return ()
+
+    def memory(self, ask: Ask) -> tuple[Share, ...]:  # noqa: ARG002 - only the checkpoint's header says it
+        """Nobody knows it without the checkpoint's header."""
+        return ()
 
     def devices(self, backend: str) -> BackendDevices | None:
         """How `backend` names its devices; None on cpu."""
@@ -80,9 +116,9 @@ class LlamaCpp:
         tag = _TAGS[backend]
         return f"{_REGISTRY}:{tag}-{engine.build}" if engine.build else f"{_REGISTRY}:{tag}"
 
-    def environment(self, ask: Ask) -> tuple[tuple[str, str], ...]:
+    def environment(self, ask: Ask) -> tuple[Variable, ...]:
         """Where a fetched model is kept."""
-        return (("LLAMA_CACHE", ask.paths.models_dir),) if ask.model.file is None else ()
+        return (Variable("LLAMA_CACHE", ask.paths.models_dir, "models_dir"),) if ask.model.file is None else ()
 
     def probe(self, ask: Ask) -> Probe | None:
         """GET /health answers 503 while the model loads and 200 afterwards, without a key."""
@@ -95,11 +131,13 @@ class LlamaCpp:
         if not _PATH(prefix):
             message = f"--api-prefix takes a path such as /v1, and {prefix!r} is none"
             ask.report.add("bad-flag-value", message, "flags", hint="letters, digits and ._~/- after a slash")
+        url = f"{'https' if secure else 'http'}://{_reachable(ask.listen)}:{ask.port}{prefix}/health"
+        timeout: int = health.get("timeout", 10)
         return Probe(
-            url=f"{'https' if secure else 'http'}://{_reachable(ask.listen)}:{ask.port}{prefix}/health",
-            insecure=secure,
+            command=_get(url, timeout, insecure=secure),
             interval=health.get("interval", 30),
-            timeout=health.get("timeout", 10),
+            startup_interval=1,
+            timeout=timeout,
             retries=health.get("retries", 3),
             start_period=health.get("start_period"),
         )
@@ -216,6 +254,12 @@ class LlamaCpp:
         if paths.lora:
             found.append(Argument(("--lora", ",".join(paths.lora)), "lora"))
         return found
+
+
+def _get(url: str, timeout: int, *, insecure: bool) -> tuple[str, ...]:
+    """A GET that passes no proxy and fails on an HTTP error; a certificate of its own is not checked."""
+    unchecked = ("-k",) if insecure else ()
+    return ("curl", "-fs", *unchecked, "--noproxy", "*", "--max-time", str(timeout), "-o", "/dev/null", url)
 
 
 def _reachable(listen: str) -> str:

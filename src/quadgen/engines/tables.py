@@ -1,13 +1,12 @@
-"""Which shipped flag table speaks for an engine's build."""
+"""Which flag table speaks for an engine's build."""
 
 from functools import cache
 
-from quadgen.engines.flags import Choice, choose, shipped_tables
+from quadgen.engines.flags import Choice
+from quadgen.engines.registry import ENGINES
 
 
 @cache
 def choose_for(kind: str, build: str | None) -> Choice:
     """The table for a build of an engine of `kind`."""
-    if kind != "llama.cpp":
-        raise KeyError(kind)
-    return choose(shipped_tables(), build)
+    return ENGINES[kind].flags(build)

@@ -7,13 +7,12 @@ from typing import Any
 
 from quadgen import quadlet_keys
 from quadgen.engines.flags import FlagTable
-from quadgen.engines.registry import ENGINES
 from quadgen.evidence import Ledger
 from quadgen.evidence import Policy as EvidencePolicy
 from quadgen.fleet.load import Fleet
 from quadgen.problems import Collector, Problem
 from quadgen.resolution import Host, Resolution
-from quadgen.resolve import cards, catalog, clashes, files
+from quadgen.resolve import cards, catalog, choice, clashes, files
 from quadgen.resolve.catalog import Catalog, Tables
 from quadgen.resolve.gate import Gate
 from quadgen.resolve.report import Reporter, unknown
@@ -89,7 +88,7 @@ def _host(ask: Reporter) -> Host | None:
         return None
     return Host(
         name=ask.host, runtime=runtime, podman=podman, rootless=rootless, home=home, user=user,
-        selinux=selinux, cards=cards.cards(get("gpus"), get("gpu_reserve")),
+        selinux=selinux, cards=cards.cards(get("gpus"), get("gpu_reserve")), memory=get("memory"),
     )  # fmt: skip
 
 
@@ -165,9 +164,7 @@ def resolve(
         clashes.service_names(name, (service for service in named if service is not None), sink)
         for service in named:
             chain = shared if service is None else fleet.chain(name, service)
-            engine = entries.engines.get(chain.fields.get("engine", ""))
-            standard = ENGINES[engine.kind].service if engine is not None else "llama-server"
-            ask = Reporter(fleet, sink, chain, name, service or standard)
+            ask = Reporter(fleet, sink, chain, name, service or choice.standard_name(chain.fields, entries))
             resolution = resolve_service(ask, host, gate, own)
             if resolution is not None:
                 services.append(resolution)

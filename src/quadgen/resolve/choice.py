@@ -1,8 +1,23 @@
 """Which backend, engine and model a service names, looked up in the catalog."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from quadgen.engines.registry import ENGINES
 from quadgen.resolution import EngineEntry, Model
 from quadgen.resolve.catalog import Catalog
 from quadgen.resolve.report import Reporter, unknown
+
+
+def standard_name(fields: Mapping[str, Any], catalog: Catalog) -> str:
+    """What a host's only service is called, by its engine; nothing is reported."""
+    named = catalog.engines.get(fields.get("engine", ""))
+    fitting = [named] if named is not None else _fitting(catalog, fields.get("backend"))
+    return ENGINES[fitting[0].kind if len(fitting) == 1 else "llama.cpp"].service
+
+
+def _fitting(catalog: Catalog, backend: str | None) -> list[EngineEntry]:
+    return [each for each in catalog.engines.values() if backend in each.backends]
 
 
 def backend(ask: Reporter, catalog: Catalog) -> str | None:
@@ -24,6 +39,13 @@ def _named(ask: Reporter, catalog: Catalog, name: str, wanted: str) -> EngineEnt
             message, hint = unknown("engine", name, catalog.engines)
             ask.add("unknown-engine", message, "engine", hint=hint)
         return None
+    kind = ENGINES[found.kind]
+    if wanted not in kind.backends:
+        only = " and ".join(kind.backends)
+        ask.add(
+            "closed-engine", f"{found.kind} runs on {only} alone", "backend", hint=f"use `backend: {kind.backends[0]}`"
+        )
+        return None
     if wanted not in found.backends:
         message = f"the engine {name} has no {wanted}: it is built with {', '.join(sorted(found.backends))}"
         ask.add("unknown-engine", message, "engine", hint="choose another engine or backend")
@@ -36,7 +58,7 @@ def engine(ask: Reporter, catalog: Catalog, wanted: str) -> EngineEntry | None:
     name = ask.get("engine")
     if name is not None:
         return _named(ask, catalog, name, wanted)
-    fitting = [each for each in catalog.engines.values() if wanted in each.backends]
+    fitting = _fitting(catalog, wanted)
     if len(fitting) == 1:
         return fitting[0]
     declared = ask.fleet.data.get("engines") or {}

@@ -1,9 +1,9 @@
 """What a service has beside its server: secrets, variables, neighbours, mounts of its own."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from quadgen.engines.side_doors import reaches_speculation_path
-from quadgen.resolution import EngineEntry, Host, Mount, Secret
+from quadgen.resolution import EngineEntry, Host, Mount, Secret, Variable
 from quadgen.resolve import files, overrides, variables
 from quadgen.resolve.report import Reporter, unknown
 from quadgen.unitfile import Spec, Word
@@ -30,7 +30,7 @@ def secrets(
             _secret_file(ask, target, program, key_path)
             found.append(Secret(name=name, path=target))
         else:
-            variables.check(ask, target, None, own, table=engine.table, field="secrets")
+            variables.check(ask, target, None, own, engine, field="secrets")
             found.append(Secret(name=name, variable=target))
     if not isinstance(key, dict):
         return tuple(found), None, None
@@ -53,13 +53,15 @@ def _secret_file(ask: Reporter, target: str, program: str, key_path: str | None)
         ask.add("unsafe-value", message, "secrets", target, hint="mount it elsewhere", at_key=True)
 
 
-def environment(ask: Reporter, engine: EngineEntry, own: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def environment(ask: Reporter, engine: EngineEntry, own: Iterable[Variable]) -> tuple[Variable, ...]:
     """Quadgen's own variables and the fleet's, sorted by name."""
-    decided = dict(own)
+    decided = {variable.name: variable for variable in own}
+    values = {name: variable.value for name, variable in decided.items()}
     for name, value in (ask.get("env") or {}).items():
-        variables.check(ask, name, value, decided, table=engine.table)
-        decided[name] = value
-    return tuple(sorted(decided.items()))
+        variables.check(ask, name, value, values, engine)
+        if values.get(name) != value:
+            decided[name] = Variable(name, value, f"env.{name}")
+    return tuple(decided[name] for name in sorted(decided))
 
 
 _PODMAN_LABELS = {"io.containers.autoupdate": "auto_update", "PODMAN_SYSTEMD_UNIT": "services"}

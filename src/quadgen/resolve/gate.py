@@ -41,7 +41,7 @@ class Gate:
 def _floor(wish: Wish) -> tuple[tuple[str, ...], str]:
     """What `default` becomes, and why."""
     model = wish.model
-    if not structure.has_head(model):
+    if not structure.has_head(wish):
         known = "has no MTP head" if model.mtp is False else "is not known to have an MTP head"
         return (), f"default: {model.name} {known}, so it runs without speculation"
     if wish.mmproj:
@@ -49,7 +49,7 @@ def _floor(wish: Wish) -> tuple[tuple[str, ...], str]:
             (),
             "default: an MTP head is not combined with a projector (ggml-org/llama.cpp#23398), so no speculation",
         )
-    where = "in its file" if model.mtp is True else f"in {model.mtp}"
+    where = f"in {model.mtp}" if isinstance(model.mtp, str) else "in its file"
     return ("draft-mtp",), f"default: {model.name} has an MTP head {where}, used at the engine's own draft width"
 
 

@@ -30,7 +30,7 @@ class _Draft:
 
 
 def _types(draft: _Draft, types: tuple[str, ...], drafts: list[str]) -> None:
-    known = ENGINES["llama.cpp"].drafters
+    known = tuple(dict.fromkeys(name for engine in ENGINES.values() for name in engine.drafters))
     for kind in types:
         if kind not in known:
             message, hint = unknown("drafter type", kind, known)

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from quadgen.engines.base import Ask, Paths
+from quadgen.engines.base import Ask, Engine, Paths
 from quadgen.engines.registry import ENGINES
-from quadgen.engines.side_doors import NOWHERE, reaches_speculation_flag
+from quadgen.engines.side_doors import reaches_speculation_flag
 from quadgen.problems import Problem, Severity
-from quadgen.resolution import Argument, Decision, Devices, EngineEntry, Host, Model, Resolution
-from quadgen.resolve import cards, choice, device_names, extras, files, network, overrides, program, timing
+from quadgen.resolution import Argument, Decision, Devices, EngineEntry, Host, Model, Resolution, Variable
+from quadgen.resolve import cards, choice, closed, device_names, extras, files, network, overrides, program, timing
 from quadgen.resolve.gate import Gate, decide, unspeculating
 from quadgen.resolve.report import Reporter
 from quadgen.resolve.structure import Wish
@@ -33,8 +33,8 @@ class _Choice:
     model: Model
 
 
-def _context(ask: Reporter, model: Model) -> int:
-    context: int | None = ask.get("context")
+def _context(ask: Reporter, kind: Engine, model: Model) -> int:
+    context: int | None = ask.get("context", kind.context)
     if context is None and model is not _UNKNOWN and not ask.broken("context"):
         ask.elsewhere(
             Problem(
@@ -64,11 +64,12 @@ def _exposed(ask: Reporter, place: network.Address, key: str | None) -> bool:
     return open_to_all
 
 
-def _paths(ask: Reporter, shelf: files.Shelf, model: Model, decision: Decision, mmproj: str | None) -> Paths:
+def _paths(ask: Reporter, kind: Engine, shelf: files.Shelf, model: Model, decision: Decision) -> Paths:
     def said(key: str) -> tuple[str, ...]:
         return (key,) if ask.chain.said(key) else ("models", model.name, key)
 
-    template = ask.get("chat_template_file", model.chat_template_file) or None
+    mmproj = closed.of_model(ask, kind, model, "mmproj")
+    template = closed.of_model(ask, kind, model, "chat_template_file")
     draft = decision.draft_model
     if draft is not None and draft.file is None:
         ask.add("unexpected-value", f"the draft model {draft.name} is no local file", "profile", hint="give it `file:`")
@@ -76,11 +77,14 @@ def _paths(ask: Reporter, shelf: files.Shelf, model: Model, decision: Decision, 
         if "," in name:
             ask.add("unsafe-value", f"{name!r} has a comma, which separates two adapters", "lora", hint="rename it")
     head = decision.head_file
+    checkpoint = (
+        shelf.place(model.file, "models", model.name, "file") if model.file else f"{shelf.inside}/{_fetched(model)}"
+    )
+    for name in kind.companions(ask, model.file) if model.file else ():
+        shelf.place(name, "models", model.name, "file")
     return Paths(
         models_dir=shelf.inside,
-        model=shelf.place(model.file, "models", model.name, "file")
-        if model.file
-        else f"{shelf.inside}/{_fetched(model)}",
+        model=checkpoint,
         mmproj=shelf.place(mmproj, *said("mmproj")) if mmproj else None,
         chat_template_file=shelf.place(template, *said("chat_template_file")) if template else None,
         lora=tuple(shelf.place(name, "lora") for name in ask.get("lora") or ()),
@@ -114,9 +118,10 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
     """Every decision goes on with a stand-in where an earlier one was refused, so that one run reports them all."""
     backend, engine, model = what.backend, what.engine, what.model
     kind = ENGINES[engine.kind]
+    ask = closed.left_open(ask, host, kind, model)
     rules = kind.devices(backend)
     seen = cards.devices(ask, host, backend, rules) or Devices()
-    mmproj = ask.get("mmproj", model.mmproj) or None
+    mmproj = closed.of_model(ask, kind, model, "mmproj")
     wish = Wish(
         engine=engine, backend=backend, model=model, cards=seen.measured_as,
         draft_model=choice.model(ask, gate.catalog, "draft_model"), mmproj=mmproj is not None,
@@ -125,20 +130,22 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
     decision = decided or unspeculating(gate)
     port: int = ask.get("port", kind.port)
     place = network.address(ask, host, port) or _NOWHERE
-    boxed = host.runtime == "podman" and kind.read_only
-    home = files.CACHE if boxed else f"%C/{ask.service}" if host.runtime == "systemd" else None
-    own = dict((*((("HOME", home),) if home else ()), ("XDG_CONFIG_HOME", NOWHERE), *seen.env))
+    boxed = host.runtime == "podman" and kind.box.read_only
+    own = _variables(ask, host, kind, seen)
     run = engine.entrypoint[0] if engine.entrypoint else kind.program
-    secrets, key_file, key = extras.secrets(ask, host, engine, own, run)
+    decided_variables = {variable.name: variable.value for variable in own}
+    secrets, key_file, key = extras.secrets(ask, host, engine, decided_variables, run)
     image = program.image(ask, engine, kind, backend) if host.runtime == "podman" else ""
-    binary = program.binary(ask, engine, host) if host.runtime == "systemd" else ""
+    native = host.runtime == "systemd" and "systemd" in kind.runtimes
+    binary = program.binary(ask, engine, host) if native else ""
     drafts = decided is None or any(each.startswith("draft-") for each in decision.types)
     device_names.check(ask, engine, seen, kind, drafts=drafts)
     models_dir = files.clean(files.at_home(ask.get("models_dir", "/srv/models"), host)).rstrip("/") or "/"
     shelf = files.Shelf(ask, host, models_dir, writable=model.file is None)
     asking = Ask(
         report=ask, host=host, engine=engine, backend=backend, model=model, decision=decision, devices=seen,
-        paths=_paths(ask, shelf, model, decision, mmproj), listen=place.listen, port=port, context=_context(ask, model),
+        paths=_paths(ask, kind, shelf, model, decision), listen=place.listen, port=port,
+        context=_context(ask, kind, model),
         api_key_file=key_file, exposed=_exposed(ask, place, key), boxed=place.inside,
     )  # fmt: skip
     if model.file is None and host.runtime == "podman":
@@ -148,11 +155,10 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
     start = timing.start_timeout(ask, model, kind.start_timeout)
     timing.start_period(ask, start)
     stop: int = ask.get("stop_timeout", timing.STOP)
-    own.update(kind.environment(asking))
     return Resolution(
         host=host, name=ask.service or kind.service, engine=engine, backend=backend, model=model, decision=decision,
-        arguments=arguments, environment=extras.environment(ask, engine, own), devices=seen, image=image or "",
-        binary=binary or "", entrypoint=engine.entrypoint,
+        arguments=arguments, environment=extras.environment(ask, engine, (*own, *kind.environment(asking))),
+        memory=kind.memory(asking), devices=seen, image=image or "", binary=binary or "", entrypoint=engine.entrypoint,
         mounts=extras.mounts(ask, host, shelf, cache=boxed, program=run),
         files=tuple(shelf.files), writable=(shelf.models_dir,) if shelf.writable else (), ports=place.ports,
         networks=place.networks, port=port, binds=place.binds, secrets=secrets, api_key=key,
@@ -164,6 +170,17 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
         labels=extras.labels(ask), overrides=overrides.check(ask, host, binary),
         notes=(engine.table_note,) if engine.table_note else (),
     )  # fmt: skip
+
+
+def _variables(ask: Reporter, host: Host, kind: Engine, seen: Devices) -> tuple[Variable, ...]:
+    """What a service has in its environment before its engine says anything of what was decided."""
+    native = host.runtime == "systemd"
+    home = f"%C/{ask.service}" if native else files.CACHE if kind.box.read_only else None
+    return (
+        *(() if home is None else (Variable("HOME", home, "rule: caches of shaders and compiled kernels are kept"),)),
+        *(Variable(name, value, "rule: no configuration of the user's is read") for name, value in kind.variables),
+        *(Variable(name, value, "devices") for name, value in seen.env),
+    )
 
 
 def _carried(ask: Reporter, host: Host, arguments: tuple[Argument, ...]) -> None:

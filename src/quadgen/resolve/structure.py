@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from quadgen.engines.registry import ENGINES
 from quadgen.resolution import EngineEntry, Model
 from quadgen.resolve.report import Reporter
 from quadgen.speculation import ProfileSpec
@@ -19,15 +20,21 @@ class Wish:
     mmproj: bool
 
 
-def has_head(model: Model) -> bool:
+def has_head(wish: Wish) -> bool:
     """Whether the checkpoint is known to have an MTP head, in its file or in one of its own."""
-    return model.mtp is True or isinstance(model.mtp, str)
+    mtp = wish.model.mtp
+    return mtp is True or isinstance(mtp, str) or ENGINES[wish.engine.kind].own_head
 
 
 def holds(ask: Reporter, spec: ProfileSpec, wish: Wish, draft: Model | None) -> bool:
-    """Whether the checkpoint and the other fields leave the profile loadable; reports why not."""
+    """Whether the engine, the checkpoint and the other fields leave the profile loadable; reports why not."""
     model = wish.model
-    if (spec.needs_mtp or "draft-mtp" in spec.spec_types) and not has_head(model):
+    closed = ENGINES[wish.engine.kind].cannot_draft(spec)
+    if closed is not None:
+        hint = "use `profile: default` or `none`"
+        ask.add("closed-engine", f"the profile {spec.name}: {closed}", "profile", hint=hint)
+        return False
+    if (spec.needs_mtp or "draft-mtp" in spec.spec_types) and not has_head(wish):
         if not ask.fleet.is_broken(("models", model.name, "mtp")):
             known = "has none" if model.mtp is False else "is not known to have one"
             hint = (

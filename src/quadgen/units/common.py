@@ -1,7 +1,7 @@
 """What both kinds of unit say in the same words."""
 
 from quadgen.evidence import cost, quoted
-from quadgen.resolution import Probe, Resolution
+from quadgen.resolution import Resolution
 from quadgen.unitfile import Word
 
 
@@ -27,12 +27,6 @@ def notes(resolution: Resolution) -> tuple[str, ...]:
 def description(resolution: Resolution) -> str:
     """The unit's Description=."""
     return f"{resolution.name}: {resolution.model.name} on {resolution.backend}"
-
-
-def probe_words(probe: Probe) -> tuple[str, ...]:
-    """The probe as a command: no proxy, an HTTP error is a failure."""
-    insecure = ("-k",) if probe.insecure else ()
-    return ("curl", "-fs", *insecure, "--noproxy", "*", "--max-time", str(probe.timeout), "-o", "/dev/null", probe.url)
 
 
 def wanted_by(resolution: Resolution) -> str | None:

@@ -9,7 +9,7 @@ from quadgen import quadlet_keys
 from quadgen.engines.registry import ENGINES
 from quadgen.resolution import STOP_GRACE, Override, Probe, Resolution, Restart
 from quadgen.unitfile import Word
-from quadgen.units.common import argv, description, notes, probe_words, wanted_by
+from quadgen.units.common import argv, description, notes, wanted_by
 
 _ARGS: Final[dict[str, Callable[[Any], str]]] = {
     "Memory": lambda value: f"--memory={value}",
@@ -27,6 +27,7 @@ class Health:
 
     command: tuple[str, ...]
     interval: str
+    startup_interval: str
     timeout: str
     retries: int
     start_period: str | None
@@ -58,6 +59,7 @@ class ContainerUnit:
     label_disable: bool
     label_type: str | None
     read_only: bool
+    seccomp: str | None
     mounts: tuple[str, ...]
     ports: tuple[str, ...]
     networks: tuple[str, ...]
@@ -104,8 +106,9 @@ def _health(probe: Probe | None) -> Health | None:
     if probe is None:
         return None
     return Health(
-        command=probe_words(probe),
+        command=probe.command,
         interval=f"{probe.interval}s",
+        startup_interval=f"{probe.startup_interval}s",
         timeout=f"{probe.timeout}s",
         retries=probe.retries,
         start_period=None if probe.start_period is None else f"{probe.start_period}s",
@@ -115,8 +118,9 @@ def _health(probe: Probe | None) -> Health | None:
 def _ulimits(resolution: Resolution) -> tuple[str, ...]:
     limits = resolution.limits
     found = []
-    if limits.memlock is not None:
-        found.append(f"memlock={limits.memlock}:{limits.memlock}")
+    memlock = ENGINES[resolution.engine.kind].box.memlock if limits.memlock is None else limits.memlock
+    if memlock is not None:
+        found.append(f"memlock={memlock}:{memlock}")
     if limits.nofile is not None:
         found.append(f"nofile={limits.nofile}:{limits.nofile}")
     return tuple(found)
@@ -138,7 +142,8 @@ def _offline(resolution: Resolution) -> bool:
 def container(resolution: Resolution) -> ContainerUnit:
     """Decide every key. A key that the host's Podman lacks becomes the podman-run argument that says the same."""
     host, limits = resolution.host, resolution.limits
-    args: list[str] = [] if limits.cpus is None else [f"--cpus={limits.cpus:g}"]
+    box = ENGINES[resolution.engine.kind].box
+    args = [*box.arguments, *([] if limits.cpus is None else [f"--cpus={limits.cpus:g}"])]
 
     def keyed(key: str, value: Any) -> Any:  # noqa: ANN401 - the value goes through as it is
         if value is None or quadlet_keys.at_least(host.podman, quadlet_keys.floor("Container", key) or "99"):
@@ -173,11 +178,12 @@ def container(resolution: Resolution) -> ContainerUnit:
         keep_groups=gpu and host.rootless is not None,
         label_disable=gpu and disable,
         label_type=None if host.selinux in ("disable", "relabel") else host.selinux,
-        read_only=ENGINES[resolution.engine.kind].read_only,
+        read_only=box.read_only,
+        seccomp=box.seccomp,
         mounts=tuple(mount.text for mount in resolution.mounts),
         ports=resolution.ports,
         networks=resolution.networks,
-        environment=resolution.environment,
+        environment=tuple((name, value) for name, value, _ in resolution.environment),
         secrets=tuple(
             f"{secret.name},type=env,target={secret.variable}"
             if secret.variable

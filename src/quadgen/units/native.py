@@ -8,7 +8,7 @@ from typing import Final
 from quadgen.engines.registry import ENGINES
 from quadgen.resolution import Override, Resolution, Restart
 from quadgen.unitfile import Spec, Word
-from quadgen.units.common import argv, description, notes, probe_words, wanted_by
+from quadgen.units.common import argv, description, notes, wanted_by
 
 _WAIT: Final = (
     "trap 'exit 0' TERM; "
@@ -79,7 +79,7 @@ class NativeUnit:
 def _ready(resolution: Resolution) -> tuple[str, ...] | None:
     if resolution.probe is None:
         return None
-    return ("/bin/sh", "-c", _WAIT.format(probe=shlex.join(probe_words(resolution.probe))))
+    return ("/bin/sh", "-c", _WAIT.format(probe=shlex.join(resolution.probe.command)))
 
 
 def _online(resolution: Resolution) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ def native(resolution: Resolution) -> NativeUnit:
         restart=resolution.restart,
         command=(resolution.binary, *argv(resolution)),
         ready=_ready(resolution),
-        environment=(("HOME", home), *((name, value) for name, value in resolution.environment if name != "HOME")),
+        environment=(("HOME", home), *((name, value) for name, value, _ in resolution.environment if name != "HOME")),
         credentials=() if key is None else (Spec(f"{key}:{store}/{key}") if user_manager else f"{key}:{store}/{key}",),
         dynamic_user=not user_manager and host.user is None,
         user=_user(resolution),
