@@ -6,23 +6,19 @@ tools/server/server-context.cpp and common/speculative.cpp of llama.cpp b8877, b
 (https://github.com/ggml-org/llama.cpp).
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
-_JOURNAL: Final = re.compile(r"(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT\S+)(?: \S+ \S+\[\d+\]:)? ")
-"""What journalctl(1) puts in front, and `podman logs --timestamps`."""
-_OWN: Final = r"\s*(?:\[\d+\] )?(?:\d+\.\d\d\.\d{3}\.\d{3} [A-Z] )?"
-"""What llama-server does: a router the port of its child, and all but the oldest builds time and level."""
-_REQUEST: Final = re.compile(rf"{_OWN}(?:slot +print_timing: id +\d+ \| task +-?\d+ \| +)?draft acceptance\b")
+from quadgen.log_lines import bare
+
+_REQUEST: Final = re.compile(r"(?:slot +print_timing: id +\d+ \| task +-?\d+ \| +)?draft acceptance\b")
 _REQUEST_COUNTS: Final = re.compile(
     r"(?: rate)? = +(?:[\d.]+|-?nan) \( *(\d{1,18}) accepted / *(\d{1,18}) generated\)"
     r"(?:, mean (?:acceptance length|len) = *(\d+\.\d+))?"
 )
-_DRAFTER: Final = re.compile(rf"{_OWN}(?:spec +\S+: +)?statistics +([\w-]+):")
+_DRAFTER: Final = re.compile(r"(?:spec +\S+: +)?statistics +([\w-]+):")
 _DRAFTER_COUNTS: Final = re.compile(
     r".*#gen drafts = *(\d{1,18}), #acc drafts = *\d{1,18}, #gen tokens = *(\d{1,18}), #acc tokens = *(\d{1,18})"
 )
@@ -74,7 +70,7 @@ def read(lines: Iterable[str]) -> Iterator[Acceptance]:
 
 
 def _read(number: int, line: str) -> Iterator[Acceptance]:
-    text = _message(_JOURNAL.sub("", _COLOUR.sub("", line), count=1))
+    text = bare(line)
     if found := _REQUEST.match(text):
         counts = _REQUEST_COUNTS.match(text, found.end())
         if counts is None:
@@ -97,15 +93,3 @@ def _read(number: int, line: str) -> Iterator[Acceptance]:
     if made.accepted > made.drafted:
         raise Unreadable(number, line)
     yield made
-
-
-def _message(text: str) -> str:
-    """The words of a line of `--log-jsonl`; any other line as it is."""
-    if not text.startswith('{"'):
-        return text
-    try:
-        record = json.loads(text)
-    except ValueError:
-        return text
-    message = record.get("msg")
-    return message if isinstance(message, str) else text

@@ -1,0 +1,42 @@
+"""One line of a server's log without what a journal, a router and the server itself put in front of its words."""
+
+import json
+import re
+from typing import Final
+
+LONGEST: Final = 16_384
+"""Characters of a line that are looked at: no message is that long, and a line of a log may be anything."""
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+_JOURNAL: Final = re.compile(
+    r"(?:(?:[A-Z][a-z]{2} )?(?:[A-Z][a-z]{2} [ \d]\d [\d:.]{8,15}|\d{4}-\d\d-\d\d[T ][\d:.]{8,18}\S*(?: [A-Z]{3,5})?)"
+    r"|\d{9,11}\.\d{6}|\[ *\d+\.\d{6}\])(?: \S+ (?:\S+\[\d+\]|kernel):)? "
+)
+"""The text outputs of journalctl(1), `podman logs --timestamps` and dmesg(1)."""
+_OWN: Final = re.compile(r"\s*(?:\[\d+\] )?(?:\d+\.\d\d\.\d{3}\.\d{3} [A-Z] )?")
+"""What llama-server does: a router the port of its child, and all but the oldest builds time and level."""
+
+
+def bare(line: str) -> str:
+    """Return the words of a line, without its end: what was logged, or the `msg` of a line of `--log-jsonl`.
+
+    Of a line that is longer than `LONGEST` only so much is read; nothing is raised, whatever the line holds.
+    """
+    text = line[:LONGEST]
+    if "\x1b" in text:
+        text = _COLOUR.sub("", text)
+    if prefix := _JOURNAL.match(text):
+        text = text[prefix.end() :]
+    if text.startswith('{"'):
+        return _message(text)
+    own = _OWN.match(text)
+    return text[own.end() if own else 0 :].rstrip()
+
+
+def _message(text: str) -> str:
+    """The words of a line of `--log-jsonl`; any other line as it is."""
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):  # cut off, no JSON, or a hundred thousand brackets
+        return text.rstrip()
+    message = record.get("msg")
+    return (message if isinstance(message, str) else text).rstrip()
