@@ -35,7 +35,7 @@ hosts:
   loses: {backend: cuda, engine: cuda, model: headed, profile: lookup}
   headless: {backend: cuda, engine: cuda, profile: copy}
   typo: {flags: {flash-atn: on}}
-  gone: {backend: vulkan, engine: new, flags: {mlock: true}}
+  gone: {backend: vulkan, engine: new, extra_args: [--mlock]}
   twice: {flags: {ctx-size: 1}}
   word: {flags: {flash-attn: maybe}}
   aside: {env: {LLAMA_ARG_SPEC_TYPE: ngram-mod}}
@@ -59,7 +59,7 @@ MISTAKES = [
     ("measured-loss", "lookup"),
     ("head-missing", "copy"),
     ("unknown-flag", "flash-atn"),
-    ("removed-flag", "mlock"),
+    ("removed-flag", "--mlock"),
     ("duplicate-flag", "ctx-size"),
     ("bad-flag-value", "maybe"),
     ("speculation-outside-profile", "LLAMA_ARG_SPEC_TYPE"),

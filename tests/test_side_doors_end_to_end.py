@@ -16,8 +16,6 @@ FLAGS = [
     "flags: {spec-default: true}",
     "flags: {no-spec-draft-backend-sampling: true}",
     "flags: {spec-ngram-mod-n-max: 8}",
-    "flags: {draft-max: 8}",
-    "flags: {draft: 8}",
     "flags: {model-draft: d.gguf}",
     "flags: {md: d.gguf}",
     "flags: {hfd: org/repo}",
@@ -43,7 +41,6 @@ ARGUMENTS = [
     "[-md, d.gguf]",
     "[-devd, CUDA0]",
     "[-lcd, x]",
-    "[--draft-max, '8']",
     "[--model-draft, d.gguf]",
     "[--log-file, --spec-type, ngram-mod]",
     "[--log-file, --spec-default]",
@@ -57,7 +54,6 @@ VARIABLES = [
     "env: {LLAMA_ARG_SPEC_TYPE: ngram-mod}",
     "env: {LLAMA_ARG_NO_SPEC_DRAFT_BACKEND_SAMPLING: '1'}",
     "env: {LLAMA_ARG_SPEC_DRAFT_MODEL: /models/d.gguf}",
-    "env: {LLAMA_ARG_DRAFT_MAX: '8'}",
     "env: {LLAMA_ARG_HF_REPO: org/repo}",
     "env: {LLAMA_ARG_MODELS_DIR: /models}",
     "env: {LLAMA_ARG_MODELS_PRESET: /models/p.ini}",
@@ -70,6 +66,13 @@ VARIABLES = [
 @pytest.mark.parametrize("said", [*FLAGS, *(f"extra_args: {words}" for words in ARGUMENTS), *VARIABLES])
 def test_flags_arguments_and_variables_do_not_reach_speculation(said: str, runtime: str) -> None:
     assert DOOR in codes(one(f"{CPU}, runtime: {runtime}, {said}}}"))
+
+
+@pytest.mark.parametrize(
+    "said", ["flags: {draft-max: 8}", "extra_args: [--draft-n, '8']", "env: {LLAMA_ARG_DRAFT_MAX: '8'}"]
+)
+def test_what_reached_speculation_once_and_ends_the_server_now_is_refused_as_removed(said: str) -> None:
+    assert codes(one(f"{CPU}, {said}}}")) == {"removed-flag"}
 
 
 @pytest.mark.parametrize("layer", ["defaults", "groups", "services"])
@@ -213,7 +216,7 @@ PROFILES = [
     ("{spec_types: [ngram-mod], workload: copy, flags: {spec-synth-rates: [0.9]}}", "unexpected-value"),
     ("{spec_types: [ngram-mod], workload: copy, flags: {md: d.gguf}}", "unexpected-value"),
     ("{spec_types: [ngram-mod], workload: copy, flags: {threads: 8}}", "unexpected-value"),
-    ("{spec_types: [], flags: {spec-ngram-mod-n-max: 8}}", "unmeasured-combination"),
+    ("{spec_types: [], flags: {spec-ngram-mod-n-max: 8}}", "unexpected-value"),
     ("{spec_types: [ngram-mod], workload: copy}", "unmeasured-combination"),
     ("{spec_types: [none, ngram-mod], workload: copy}", "unexpected-value"),
     ("{spec_types: [draft-mtp], workload: copy, needs_mtp: false}", "head-missing"),

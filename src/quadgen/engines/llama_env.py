@@ -1,24 +1,67 @@
-"""Variables that a fleet may not give llama-server: they would undo a decision, or be a key in git."""
+"""Variables that a fleet may not give llama-server: they would undo a decision, or be a key in git.
+
+They are read before the arguments, which take their place, but for `LLAMA_ARG_SPEC_TYPE`, whose types are added to.
+A removed one ends the server; one that a build does not read is without effect and without a word
+(common_params_parse_ex in common/arg.cpp, https://github.com/ggml-org/llama.cpp).
+"""
 
 from typing import Final
 
 from quadgen.engines.base import Refusal
-from quadgen.engines.flag_table import FlagTable
-from quadgen.engines.side_doors import is_speculative, reaches_speculation_env
+from quadgen.engines.flag_table import FlagTable, Option
+from quadgen.engines.flags import shipped_tables
+from quadgen.engines.llama_flags import in_a_profile
+from quadgen.engines.llama_options import OWNED
+from quadgen.engines.side_doors import field_for, is_speculative, reaches_speculation_env
 
 _LITERAL_KEYS: Final = frozenset({"LLAMA_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"})
 _LLAMA_ARG: Final = "LLAMA_ARG_"
+_ADDS_UP: Final = "LLAMA_ARG_SPEC_TYPE"
+_PROFILE: Final = "make it a profile: profiles.NAME with spec_types, then `profile: NAME`"
 
 
 def refusal(name: str, table: FlagTable, *, secret: bool) -> Refusal | None:
     """Why `name` may not be set; `secret` says whether a secret of the host holds its value."""
     option = table.by_env(name)
+    if option is not None and option.removed is not None:
+        message = f"{name} ends llama-server {table.build}, which removed {option.canonical}"
+        return "removed-flag", message, in_a_profile(option.removed)
     if reaches_speculation_env(name) or (option is not None and is_speculative(option)):
-        hint = "make it a profile: profiles.NAME with spec_types, then `profile: NAME`"
-        return "speculation-outside-profile", f"{name} reaches speculation, which only a profile may", hint
+        return _reaches_speculation(name)
     if name in _LITERAL_KEYS:
         hint = f"use `secrets: {{{name}: NAME}}`, or `api_key: {{secret: NAME}}`"
         return None if secret else ("literal-secret", f"{name} in `env` is a key in git", hint)
-    if name.startswith(_LLAMA_ARG) or option is not None:
-        return "duplicate-flag", f"{name} doubles a flag of llama-server", "write it under `flags`"
+    if option is not None:
+        return "duplicate-flag", f"{name} doubles {option.canonical} of llama-server", _instead(name, option)
+    if name.startswith(_LLAMA_ARG):
+        return _not_read(name, table)
     return None
+
+
+def _reaches_speculation(name: str) -> Refusal:
+    code = "speculation-outside-profile"
+    if name == _ADDS_UP:
+        return code, f"{name} adds its types to those of --spec-type, and only a profile may say them", _PROFILE
+    owner = field_for(name)
+    hint = f"use the service's `{owner}`" if owner else _PROFILE
+    return code, f"{name} reaches speculation, which only a profile may", hint
+
+
+def _instead(name: str, option: Option) -> str:
+    """Where a fleet says what a variable of this option would."""
+    if option.canonical in OWNED:
+        return f"use `{OWNED[option.canonical]}`"
+    key = option.canonical.removeprefix("--")
+    negated = name != option.env
+    value = "false" if negated else "true" if option.arity == 0 else "…"
+    return f"write it as flags: {{{key}: {value}}}"
+
+
+def _not_read(name: str, table: FlagTable) -> Refusal:
+    """Refuse a variable that has no effect on this build, by what other builds read of it."""
+    message = f"llama-server {table.build} does not read {name}, and says nothing of it"
+    for _, other in sorted(shipped_tables().items(), reverse=True):
+        option = other.by_env(name)
+        if option is not None:
+            return "removed-flag" if option.deprecated else "unknown-flag", message, _instead(name, option)
+    return "unknown-flag", message, "write the flag under `flags`, without dashes"

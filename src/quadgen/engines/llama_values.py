@@ -8,16 +8,22 @@ from typing import Any, Final
 from quadgen.document import text_of
 from quadgen.engines.base import Ask
 from quadgen.engines.flags import Option
+from quadgen.engines.llama_options import BOUNDS, JSON, LARGEST, NEVER, SHAPES, SUPERSEDED, Superseded
+from quadgen.engines.side_doors import reaches_speculation_flag
 
-_JSON: Final = frozenset({"--chat-template-kwargs", "--json-schema"})
 _ON: Final = frozenset({"on", "yes", "true", "1", "enabled"})
 _OFF: Final = frozenset({"off", "no", "false", "0", "disabled"})
 _INTEGER: Final = re.compile(r"-?[0-9]{1,10}")
+_READ: Final = re.compile(r"\s*([-+]?[0-9]{1,10})", re.ASCII)
+"""What std::stoi reads of a text, whatever comes after it."""
 _DECIMAL: Final = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
-LARGEST: Final = 2**31 - 1
-"""Of a whole number that llama-server reads with std::stoi (common/arg.cpp); beyond it the server ends at once."""
-_LARGEST_SEED: Final = 2**32 - 1
-"""--seed alone is read with std::stoul into 32 bits."""
+_LEAST: Final = 2.0**-126
+_MOST: Final = 2.0**128 - 2.0**104
+_NUMBERED: Final = re.compile(r"b([0-9]{1,9})")
+_WIDE: Final = (-LARGEST - 1, LARGEST)
+
+_Wrong = tuple[str, str | None]
+"""What an option says of a value that it does not take, after its name; and a hint."""
 
 
 def value_text(value: Any) -> str:  # noqa: ANN401 - a flag takes any YAML value
@@ -28,45 +34,138 @@ def value_text(value: Any) -> str:  # noqa: ANN401 - a flag takes any YAML value
 
 
 def check(ask: Ask, option: Option, name: str, value: str, *keys: str | int) -> bool:
-    """Whether the build takes a value, and takes it as it is meant; reports why not."""
-    message, hint = _wrong(option, name, value)
-    if message is not None:
-        ask.report.add("bad-flag-value", message, *keys, hint=hint)
-    return message is None
+    """Whether the build takes a value, and takes it as it is meant; reports why not.
+
+    Warns of a key of its JSON that the build wants said by an option of its own.
+    """
+    wrong = _wrong(option, value)
+    if wrong is not None:
+        ask.report.add("bad-flag-value", f"{name} {wrong[0]}", *keys, hint=wrong[1])
+        return False
+    if value.startswith("-") and reaches_speculation_flag(value):
+        message = f"{name} is given {value}, which reaches speculation in a build that reads it as a flag"
+        ask.report.add("speculation-outside-profile", message, *keys, hint="choose another value")
+        return False
+    if (shape := SHAPES.get(option.canonical)) is not None and not shape.matches.fullmatch(value):
+        ask.report.add("bad-flag-value", f"{name} takes {shape.what}, and {value!r} is not that", *keys)
+        return False
+    if option.canonical in JSON:
+        return _check_json(ask, option, name, value, *keys)
+    return True
 
 
-def _wrong(option: Option, name: str, value: str) -> tuple[str | None, str | None]:
+def _wrong(option: Option, value: str) -> _Wrong | None:
     if option.values:
         parts = value.split(",") if option.commas else [value]
         if all(part in option.values for part in parts):
-            return None, None
-        return f"{name} does not take {value!r}", f"one of {', '.join(option.values)}"
-    if option.number == "int" and not option.commas and value not in option.words and not _integer(option, value):
-        message = f"{name} takes a whole number of 32 bits, and {value!r} is none"
-        return message, "the server would read it only up to the first other character"
-    if option.number == "float" and not option.commas and not _DECIMAL.fullmatch(value):
-        return f"{name} takes a number, and {value!r} is none", None
-    if option.canonical in _JSON:
+            return None
+        return f"does not take {value!r}", allowed(option)
+    if option.number == "int" and not option.commas:
+        return None if value in option.words else _integer(option, value)
+    if option.number == "float" and not option.commas and not (_DECIMAL.fullmatch(value) and _is_float(value)):
+        return f"takes a number, and {value!r} is none", None
+    return None
+
+
+def _is_float(value: str) -> bool:
+    """Whether std::stof takes a number, which it does not where a float of 32 bits cannot hold it at its precision."""
+    number = abs(float(value))
+    return number == 0 or _LEAST <= number <= _MOST
+
+
+def _integer(option: Option, value: str) -> _Wrong | None:
+    low, high = BOUNDS.get(option.canonical, _WIDE)
+    never = NEVER.get(option.canonical)
+    if _INTEGER.fullmatch(value) and low <= int(value) <= high and (never is None or int(value) != never):
+        return None
+    bounds = "of 32 bits" if (low, high) == _WIDE else f"of {low} or more" if high == LARGEST else f"of {low} to {high}"
+    but = "" if never is None else f" other than {never}"
+    words = "".join(f", or {word}" for word in option.words)
+    return f"takes a whole number {bounds}{but}{words}, and {value!r} is none", _as_integer(value, low, high)
+
+
+def _as_integer(value: str, low: int, high: int) -> str | None:
+    """What to write for the number that was meant, and what the server would make of it as it stands."""
+    meant = _number(value)
+    read = _READ.match(value)
+    parts = [f"write {meant}"] if meant is not None and str(meant) != value and low <= meant <= high else []
+    if read is None or not -LARGEST - 1 <= int(read[1]) <= LARGEST:
+        parts.append("the server would end at once")
+    elif int(read[1]) != meant:
+        parts.append(f"the server would read {int(read[1])}")
+    return "; ".join(parts) or None
+
+
+def _number(value: str) -> int | None:
+    """The whole number that a text means to a reader: `1e5`, `8192.0`, `0x10`, ` 8`, `+5`."""
+    text = value.strip()
+    if not text.isascii():
+        return None
+    try:
+        return int(text, 0)
+    except ValueError:
         try:
-            json.loads(value)
-        except (ValueError, RecursionError):
-            return f"{name} takes JSON, and its value is none", "write a YAML mapping; quadgen writes the JSON"
-    return None, None
+            number = float(text)
+        except ValueError:
+            return None
+    return int(number) if number.is_integer() else None
 
 
-def _integer(option: Option, value: str) -> bool:
-    if not _INTEGER.fullmatch(value):
+def allowed(option: Option) -> str | None:
+    """What an option takes, as a hint; None where any text will do."""
+    if option.values:
+        return f"one of {', '.join(option.values)}"
+    if option.number is None:
+        return None
+    number = "a whole number" if option.number == "int" else "a number"
+    return f"{number}, or one of {', '.join(option.words)}" if option.words else number
+
+
+def _check_json(ask: Ask, option: Option, name: str, value: str, *keys: str | int) -> bool:
+    hint = "write a YAML mapping; quadgen writes the JSON"
+    try:
+        data = json.loads(value, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        ask.report.add("bad-flag-value", f"{name} takes JSON, and its value is none", *keys, hint=hint)
         return False
-    largest = _LARGEST_SEED if option.canonical == "--seed" else LARGEST
-    return -LARGEST - 1 <= int(value) <= largest
+    if not isinstance(data, dict):
+        ask.report.add("bad-flag-value", f"{name} takes a JSON object, and its value is none", *keys, hint=hint)
+        return False
+    for old in SUPERSEDED:
+        if old.option == option.canonical and old.key in data:
+            _supersede(ask, old, data[old.key], *keys)
+    return True
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON, which Python alone reads")
+
+
+def _supersede(ask: Ask, old: Superseded, value: object, *keys: str | int) -> None:
+    table = ask.engine.table
+    numbered = _NUMBERED.fullmatch(table.build)
+    if table.find(old.successor) is None or (old.since and not (numbered and int(numbered[1]) >= old.since)):
+        return
+    message = f"llama-server {table.build} deprecates {old.key} in {old.option}"
+    use = old.use.get(value) if isinstance(value, bool) else None
+    hint = f"use {use or ' or '.join(old.use.values())}"
+    within = (*keys, old.key) if ask.report.chain.said(*keys, old.key) else keys
+    ask.report.warn("deprecated-flag", message, *within, hint=hint, at_key=len(within) > len(keys))
 
 
 def switched(option: Option, value: Any) -> bool | None:  # noqa: ANN401 - a flag takes any YAML value
     """Whether a word turns an option on or off; None where it is a value of its own."""
     if isinstance(value, bool):
         return value
+    return truth(value) if option.arity == 0 else None
+
+
+def truth(value: Any) -> bool | None:  # noqa: ANN401 - a flag takes any YAML value
+    """What a word or a truth value says of a switch; None where it says neither on nor off."""
+    if isinstance(value, bool):
+        return value
     word = value_text(value).casefold() if not isinstance(value, (dict, list)) else ""
-    return (True if word in _ON else False if word in _OFF else None) if option.arity == 0 else None
+    return True if word in _ON else False if word in _OFF else None
 
 
 def words(ask: Ask, option: Option, key: str, value: Any) -> Iterable[tuple[str, ...]]:  # noqa: ANN401 - a flag takes any YAML value
@@ -85,11 +184,12 @@ def words(ask: Ask, option: Option, key: str, value: Any) -> Iterable[tuple[str,
     if wrong is not None:
         ask.report.add("bad-flag-value", f"{name} {wrong[0]}", "flags", key, hint=wrong[1])
         return []
-    if option.arity > 1:
-        return [(name, *items)]
     if joins:
         items = [",".join(items)]
-    return [(name, item) for item in items if check(ask, option, name, item, "flags", key)]
+    fine = [check(ask, option, name, item, "flags", key) for item in items]
+    if not all(fine):
+        return []
+    return [(name, *items)] if option.arity > 1 else [(name, item) for item in items]
 
 
 def _switch(ask: Ask, option: Option, key: str, on: bool) -> list[tuple[str, ...]]:  # noqa: FBT001 - the value is the meaning
@@ -101,11 +201,12 @@ def _switch(ask: Ask, option: Option, key: str, on: bool) -> list[tuple[str, ...
     word = "on" if on else "off"
     if word in option.values:
         return [(name, word)]
-    ask.report.add("bad-flag-value", f"{name} takes a value, not {'true' if on else 'false'}", "flags", key)
+    message = f"{name} takes a value, not {'true' if on else 'false'}"
+    ask.report.add("bad-flag-value", message, "flags", key, hint=allowed(option))
     return []
 
 
-def _count(option: Option, items: list[str], *, joins: bool) -> tuple[str, str | None] | None:
+def _count(option: Option, items: list[str], *, joins: bool) -> _Wrong | None:
     if not items:
         return "has an empty list", "leave it out"
     if option.arity > 1:

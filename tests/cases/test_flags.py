@@ -1,0 +1,202 @@
+"""Flags with which servers did not start, or started as something else, refused or spelled for the build."""
+
+from pathlib import Path
+
+import pytest
+
+from command import quadgen
+from fleets import CPU, accepted, after, marked, native_words, one, problems, refusal, unit
+from hosts import snapshot
+from quadgen.problems import Severity
+
+NATIVE = "runtime: systemd\ncontext: 4096\n"
+SUCCESSOR = {
+    "max": "use --spec-draft-n-max or --spec-ngram-mod-n-max; it belongs in a profile: `draft_n_max`, or its `flags`",
+    "min": "use --spec-draft-n-min or --spec-ngram-mod-n-min; it belongs in a profile: its `flags`",
+}
+
+
+def on(build: str, fields: str) -> str:
+    """A fleet of one native server of a build."""
+    text = one(f"{NATIVE}model: plain\nbackend: cpu\nengine: cpu\n{fields}")
+    return text.replace("build: b10715, backends: [cpu]", f"build: {build}, backends: [cpu]")
+
+
+def words(build: str, fields: str) -> list[str]:
+    """The words of the only server of a fleet that must be accepted."""
+    return native_words(unit(on(build, fields)))
+
+
+# https://github.com/Mesh-LLM/mesh-llm/issues/571
+REMOVED = {"draft": "max", "draft-n": "max", "draft-max": "max", "draft-min": "min", "draft-n-min": "min"}
+
+
+@pytest.mark.parametrize("build", ["b10434", "b10715", "b11434"])
+@pytest.mark.parametrize("name", REMOVED)
+def test_a_removed_flag_of_speculation_is_refused_with_its_successor_and_the_profile_it_belongs_in(
+    name: str, build: str
+) -> None:
+    for fields, place in ((f"extra_args: ['--{name}', '7']\n", f"'--{name}'"), (f"flags: {{{name}: 7}}\n", name)):
+        problem = refusal(on(build, fields))
+        assert (problem.code, problem.message) == ("removed-flag", f"llama-server {build} removed --{name}")
+        assert (problem.hint, problem.host, marked(problem)) == (SUCCESSOR[REMOVED[name]], "claw", place)
+
+
+def test_a_removed_flag_stops_the_render_before_anything_is_written(tmp_path: Path) -> None:
+    (tmp_path / "fleet.yml").write_text(on("b10715", "extra_args: [--draft-max, '7']\n"))
+    before = snapshot(tmp_path, times=True)
+    assert quadgen("render", cwd=tmp_path).status == 1
+    assert snapshot(tmp_path, times=True) == before
+
+
+def test_the_variable_of_a_removed_flag_is_refused_too_since_it_ends_the_server() -> None:
+    problem = refusal(on("b11434", "env: {LLAMA_ARG_DRAFT_MAX: '7'}\n"))
+    message = "LLAMA_ARG_DRAFT_MAX ends llama-server b11434, which removed --draft-max"
+    assert (problem.code, problem.message, problem.hint) == ("removed-flag", message, SUCCESSOR["max"])
+
+
+@pytest.mark.parametrize("build", ["b10434", "b10715", "b11434"])
+def test_a_profile_says_the_width_in_the_words_of_the_build(build: str) -> None:
+    above = "profiles: {wide: {spec_types: [draft-mtp], draft_n_max: 7, workload: copy, against: none}}\n"
+    ledger = (
+        "version: 1\nmeasurements:\n- {id: a, engine: llama.cpp, build: b10715, backend: cpu, device: any, "
+        "model: qwen3.8-27b, workload: copy, setting: {spec_types: [draft-mtp], draft_n_max: 7}, against: none, "
+        "rate: 3.0, against_rate: 2.0, samples: 3, source: a test}\n"
+    )
+    text = one(f"{NATIVE}model: headed\nbackend: cpu\nengine: cpu\nprofile: wide\n", above=above)
+    text = text.replace("version: 1\n", "version: 1\nmeasurements: mine.yml\n", 1)
+    text = text.replace("build: b10715, backends: [cpu]", f"build: {build}, backends: [cpu]")
+    found = native_words(unit(text, {"mine.yml": ledger}))
+    assert after(found, "--spec-draft-n-max") == "7"
+    assert not [word for word in found if word.startswith("--draft")]
+
+
+# https://github.com/yazon/flexllama/issues/15
+@pytest.mark.parametrize(("said", "word"), [("true", "on"), ("false", "off"), ('"auto"', "auto"), ("on", "on")])
+@pytest.mark.parametrize("flag", ["flash-attn", "reasoning", "log-colors"])
+def test_a_switch_with_three_positions_always_has_its_word(flag: str, said: str, word: str) -> None:
+    found = words("b10715", f"flags: {{{flag}: {said}, main-gpu: 0}}\n")
+    assert found[-4:] == [f"--{flag}", word, "--main-gpu", "0"]
+
+
+@pytest.mark.parametrize("said", ["maybe", "yes", "1", "''", "[on, off]", "{a: 1}"])
+@pytest.mark.parametrize("flag", ["flash-attn", "reasoning", "log-colors"])
+def test_a_switch_with_three_positions_takes_no_other_word(flag: str, said: str) -> None:
+    problem = refusal(on("b10715", f"flags: {{{flag}: {said}}}\n"))
+    assert problem.code == "bad-flag-value"
+    assert problem.message.startswith(f"--{flag} takes one value" if said[0] == "[" else f"--{flag} does not take ")
+
+
+def test_a_word_that_the_switch_does_not_take_is_answered_with_those_that_it_does() -> None:
+    problem = refusal(on("b10715", "flags: {flash-attn: maybe}\n"))
+    assert (problem.message, problem.hint) == ("--flash-attn does not take 'maybe'", "one of on, off, auto")
+
+
+@pytest.mark.parametrize("extra", ["[-fa, --main-gpu, '0']", "[--main-gpu, '0', -fa]"])
+def test_a_flag_that_would_swallow_the_next_one_lacks_its_value(extra: str) -> None:
+    problem = refusal(on("b10715", f"extra_args: {extra}\n"))
+    assert (problem.code, problem.message) == ("bad-flag-value", "-fa lacks its value")
+    assert problem.hint == "one of on, off, auto; the engine would take the next flag for it"
+    assert words("b10715", "extra_args: [-fa, auto, --main-gpu, '0']\n")[-4:] == ["-fa", "auto", "--main-gpu", "0"]
+
+
+# https://github.com/ggml-org/llama.cpp/issues/10378
+def test_a_quantised_v_cache_turns_flash_attention_on_and_is_refused_where_it_is_off() -> None:
+    assert after(words("b10715", "cache_type: {v: q8_0}\n"), "--flash-attn") == "on"
+    assert "--flash-attn" not in words("b10715", "cache_type: {k: q8_0}\n")
+    problem = refusal(on("b10715", "cache_type: {v: q8_0}\nflags: {flash-attn: off}\n"))
+    message = "a quantised V cache needs flash attention, and `flash-attn` is not on"
+    assert (problem.code, problem.message, marked(problem)) == ("does-not-compose", message, "off")
+    assert refusal(on("b10715", "flags: {cache-type-v: q8_0, flash-attn: off}\n")).hint == "use `cache_type`"
+
+
+# https://github.com/gpustack/gpustack/issues/1455
+def test_a_context_said_twice_is_refused_and_the_same_one_is_said_once() -> None:
+    problem = refusal(on("b10715", "extra_args: [-c, '16384']\n"))
+    assert (problem.code, problem.message) == ("duplicate-flag", "-c is given already: --ctx-size 4096")
+    assert (problem.hint, problem.host) == ("use `context`", "claw")
+    found = words("b10715", "extra_args: [-c, '4096', --metrics]\n")
+    assert [found.count(word) for word in ("-c", "--ctx-size", "--metrics")] == [0, 1, 1]
+
+
+# https://github.com/containers/ramalama/issues/2707
+def test_layers_are_put_on_a_card_by_a_rule_only_where_there_is_one() -> None:
+    assert "--n-gpu-layers" not in words("b10715", "")
+    found = native_words(unit(one(f"{NATIVE}model: plain\nbackend: cuda\n")))
+    assert (after(found, "--n-gpu-layers"), after(found, "--fit")) == ("all", "off")
+    found = native_words(unit(one(f"{NATIVE}model: plain\nbackend: cuda\nflags: {{n-gpu-layers: 40, fit: on}}\n")))
+    assert (after(found, "--n-gpu-layers"), after(found, "--fit")) == ("40", "on")
+    problem = refusal(one(f"{NATIVE}model: plain\nbackend: cuda\nextra_args: [-ngl, '40']\n"))
+    assert (problem.code, problem.message) == ("duplicate-flag", "-ngl is given already: --n-gpu-layers all")
+    assert problem.hint == "write it under `flags`, where it takes the place of what a rule decides"
+
+
+# https://github.com/unslothai/unsloth/issues/7886
+@pytest.mark.parametrize("build", ["b10434", "b10705", "b10715", "b11434"])
+@pytest.mark.parametrize(
+    ("fields", "hint", "place"),
+    [
+        ("flags: {chat-template-kwargs: {enable_thinking: true}}", "use --reasoning on", "enable_thinking"),
+        ("flags: {chat_template_kwargs: {enable_thinking: false}}", "use --reasoning off", "enable_thinking"),
+        (
+            "extra_args: [--chat-template-kwargs, '{\"enable_thinking\": 1}']",
+            "use --reasoning on or --reasoning off",
+            "'{\"enable_thinking\": 1}'",
+        ),
+    ],
+)
+def test_a_key_that_became_an_option_is_warned_of_and_still_said(
+    fields: str, hint: str, place: str, build: str
+) -> None:
+    text = on(build, f"{fields}\n")
+    (problem,) = problems(text)
+    message = f"llama-server {build} deprecates enable_thinking in --chat-template-kwargs"
+    assert (problem.code, problem.severity, problem.message) == ("deprecated-flag", Severity.WARNING, message)
+    assert (problem.hint, marked(problem)) == (hint, place)
+    assert "enable_thinking" in after(native_words(unit(text)), "--chat-template-kwargs")
+
+
+def test_a_key_is_warned_of_by_the_builds_that_warn_of_it_alone() -> None:
+    fields = "flags: {chat-template-kwargs: {preserve_reasoning: false, preserve_thinking: false}}\n"
+    assert problems(on("b10724", fields)) == []
+    (problem,) = problems(on("b11434", fields))
+    assert problem.message == "llama-server b11434 deprecates preserve_reasoning in --chat-template-kwargs"
+    assert problem.hint == "use --no-reasoning-preserve"
+    assert accepted(on("b11434", "flags: {reasoning-preserve: false, reasoning: off}\n")).problems == ()
+
+
+VARIABLES = [
+    ("LLAMA_ARG_CTX_SIZE", "doubles --ctx-size of llama-server", "use `context`"),
+    ("LLAMA_ARG_HOST", "doubles --host of llama-server", "use `bind`"),
+    ("LLAMA_ARG_THREADS", "doubles --threads of llama-server", "write it as flags: {threads: …}"),
+    ("LLAMA_ARG_JINJA", "doubles --jinja of llama-server", "write it as flags: {jinja: true}"),
+    ("LLAMA_ARG_NO_JINJA", "doubles --jinja of llama-server", "write it as flags: {jinja: false}"),
+    ("LLAMA_ARG_NO_MMAP", "doubles --mmap of llama-server", "write it as flags: {mmap: false}"),
+    ("LLAMA_ARG_NO_HOST", "doubles --no-host of llama-server", "write it as flags: {no-host: true}"),
+]
+
+
+@pytest.mark.parametrize(("name", "message", "hint"), VARIABLES)
+def test_a_variable_that_doubles_a_flag_is_refused_and_says_where_to_write_it(
+    name: str, message: str, hint: str
+) -> None:
+    problem = refusal(on("b10715", f"env: {{{name}: '1'}}\n"))
+    assert (problem.code, problem.message, problem.hint) == ("duplicate-flag", f"{name} {message}", hint)
+    assert marked(problem) == name
+
+
+def test_the_variable_of_the_types_is_refused_because_it_adds_up() -> None:
+    problem = refusal(on("b10715", "env: {LLAMA_ARG_SPEC_TYPE: ngram-mod}\n"))
+    message = "LLAMA_ARG_SPEC_TYPE adds its types to those of --spec-type, and only a profile may say them"
+    assert (problem.code, problem.message) == ("speculation-outside-profile", message)
+
+
+@pytest.mark.parametrize(("name", "code"), [("LLAMA_ARG_MLOCK", "removed-flag"), ("LLAMA_ARG_FOO", "unknown-flag")])
+def test_a_variable_that_the_build_ignores_in_silence_is_refused(name: str, code: str) -> None:
+    problem = refusal(on("b11434", f"env: {{{name}: '1'}}\n"))
+    message = f"llama-server b11434 does not read {name}, and says nothing of it"
+    assert (problem.code, problem.message) == (code, message)
+
+
+def test_other_variables_are_the_fleet_s_own() -> None:
+    assert accepted(one(f"{CPU}, env: {{GGML_CUDA_ENABLE_UNIFIED_MEMORY: '1', NO_COLOR: '1'}}}}")).problems == ()
