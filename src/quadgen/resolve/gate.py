@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from quadgen.engines.draft_settings import bounds
+from quadgen.engines.drafters import lookups
 from quadgen.evidence import (
     NO_SPECULATION,
     Kind,
@@ -232,5 +234,9 @@ def _measured(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, draft: M
         head_file=wish.model.mtp if "draft-mtp" in spec.spec_types and isinstance(wish.model.mtp, str) else None,
         rows=found.rows,
         costs=costs(request, gate.ledger),
-        notes=(f"{spec.name}: {setting.describe()}, measured to win on {row.workload}{where(row, request)}",),
+        notes=(
+            f"{spec.name}: {setting.describe()}, measured to win on {row.workload}{where(row, request)}",
+            # of a draft-* type the width is in the sentence before
+            *bounds(lookups(spec.spec_types), spec.draft_n_max, dict(spec.flags)),
+        ),
     )

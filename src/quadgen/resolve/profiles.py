@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from quadgen.engines.drafting import compose
 from quadgen.engines.registry import ENGINES
 from quadgen.engines.side_doors import field_for, reaches_speculation_flag
 from quadgen.evidence.setting import OWN_KEYS
@@ -29,7 +30,8 @@ class _Draft:
         self.sink.add(Problem(code=code, message=message, path=path, at="key" if at_key else "value", hint=hint))
 
 
-def _types(draft: _Draft, types: tuple[str, ...], drafts: list[str]) -> None:
+def _types(draft: _Draft, types: tuple[str, ...]) -> bool:
+    """Whether there are such types."""
     known = tuple(dict.fromkeys(name for engine in ENGINES.values() for name in engine.drafters))
     for kind in types:
         if kind not in known:
@@ -37,17 +39,24 @@ def _types(draft: _Draft, types: tuple[str, ...], drafts: list[str]) -> None:
             draft.refuse("unexpected-value", message, "spec_types", hint=hint)
     if len(set(types)) < len(types):
         draft.refuse("unexpected-value", "`spec_types` names a type twice", "spec_types")
-    if len(drafts) > 1:
-        message = f"{' and '.join(drafts)} cannot run together: the engine has one draft context"
-        hint = "keep one draft-* type; n-gram types are free to add"
-        draft.refuse("does-not-compose", message, "spec_types", hint=hint)
-    if "draft_n_max" in draft.fields and not drafts:
-        message = "`draft_n_max` bounds only draft-* types, and this profile has none"
-        hint = "bound an n-gram drafter by its own flag, such as spec-ngram-mod-n-max"
-        draft.refuse("unexpected-value", message, "draft_n_max", hint=hint)
+    return set(types) <= set(known)
 
 
-def _flags(draft: _Draft) -> None:
+def _composed(draft: _Draft, types: tuple[str, ...], flags: Mapping[str, Any]) -> None:
+    """What the engine would take, and then do something else."""
+    for found in compose(types, draft.fields.get("draft_n_max"), flags):
+        path = ("profiles", draft.name, *found.keys)
+        draft.sink.add(
+            Problem(
+                code=found.code, message=found.message, severity=found.severity, path=path,
+                at="key" if found.at_key else "value", notes=found.notes, hint=found.hint,
+            )
+        )  # fmt: skip
+
+
+def _flags(draft: _Draft) -> dict[str, Any]:
+    """The further flags that may stand in a profile."""
+    kept: dict[str, Any] = {}
     for flag, value in (draft.fields.get("flags") or {}).items():
         owner = OWN_KEYS.get(flag) or field_for(flag)
         if value is None:
@@ -59,6 +68,9 @@ def _flags(draft: _Draft) -> None:
             message = f"`{flag}` cannot stand in a profile's flags"
             hint = f"use `{owner}`" if owner else "only --spec-* flags belong to a profile"
             draft.refuse("unexpected-value", message, "flags", flag, hint=hint, at_key=True)
+        else:
+            kept[flag] = value
+    return kept
 
 
 def _drafter(draft: _Draft, fleet: Fleet, models: Mapping[str, Model], drafts: list[str]) -> None:
@@ -89,8 +101,9 @@ def _profile(draft: _Draft, fleet: Fleet, models: Mapping[str, Model]) -> Profil
         return None
     types = tuple(fields["spec_types"])
     drafts = [kind for kind in types if kind.startswith("draft-")]
-    _types(draft, types, drafts)
-    _flags(draft)
+    flags = _flags(draft)
+    if _types(draft, types):
+        _composed(draft, types, flags)
     _drafter(draft, fleet, models, drafts)
     workload = fields.get("workload")
     if workload is None and types and not fleet.is_broken(("profiles", name, "workload")):

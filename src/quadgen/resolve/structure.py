@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from quadgen.engines.drafters import DRAFTERS
 from quadgen.engines.registry import ENGINES
 from quadgen.resolution import EngineEntry, Model
 from quadgen.resolve.report import Reporter
@@ -60,12 +61,11 @@ def holds(ask: Reporter, spec: ProfileSpec, wish: Wish, draft: Model | None) -> 
         )
         return False
     if drafts and drafts != ["draft-mtp"] and draft is None:
-        consequence = "the server starts healthy without speculating"
         ask.add(
             "does-not-compose",
             f"{drafts[0]} needs a draft model, and neither the profile {spec.name} nor the service names one",
             "profile",
-            notes=(f"without one {consequence}",),
+            notes=(f"without one {DRAFTERS[drafts[0]].missing}",),
             hint="add `draft_model:`, a key of models",
         )
         return False

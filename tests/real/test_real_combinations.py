@@ -1,0 +1,252 @@
+"""The real llama-server and quadgen on the same settings: what the one does, the other allows or refuses."""
+
+import json
+import re
+import time
+from collections.abc import Callable, Mapping
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import serving
+import tiny_gguf
+from compositions import FILES, NEEDS, OPTIONS, TOGETHER, Composition
+from fleets import native_words, problems, unit
+from parts import llama_server
+from quadgen.engines.draft_settings import width
+from quadgen.engines.drafters import DRAFTERS
+from quadgen.problems import Severity
+
+pytestmark = [pytest.mark.loopback]
+
+QUICK = ("--threads", "1", "--no-warmup", "--cache-ram", "0", "--log-verbosity", "4")
+"""Of every server here. Which types run is said at this verbosity alone."""
+WORDS = [1, *range(tiny_gguf.FIRST, tiny_gguf.VOCABULARY), *range(tiny_gguf.FIRST, tiny_gguf.VOCABULARY)]
+"""A prompt that counts twice, so that a model that counts finds there what it says."""
+PATIENCE = 10.0
+"""Seconds that a server has for dying of a request, and for saying why."""
+_ADDED = re.compile(r"adding speculative implementation '(.+)'")
+_POSITION = re.compile(r'accepted_tokens_per_pos_total\{position="(\d+)"\}')
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with every tiny model."""
+    directory = tmp_path_factory.mktemp("models")
+    for name in tiny_gguf.MODELS:
+        tiny_gguf.make(directory, name)
+    return directory
+
+
+def fleet(row: Composition, models: Path) -> tuple[str, dict[str, str]]:
+    """A host that asks for the setting, and a row that says that it wins."""
+    kinds = [kind for kind in row.types.split(",") if kind]
+    head = "draft-mtp" in kinds and row.drafter == "head"
+    said: dict[str, Any] = {"spec_types": kinds}
+    if row.draft_n_max is not None:
+        said["draft_n_max"] = row.draft_n_max
+    if row.flags:
+        said["flags"] = dict(row.flags)
+    if row.drafter is not None and not head:
+        said["draft_model"] = "drafter"
+    measured = {
+        "id": "won", "engine": "llama.cpp", "build": "b11434", "backend": "cpu", "device": "any", "model": "target",
+        "workload": "copy", "setting": said, "against": "none", "ratio": 2.0, "samples": 7, "source": "this test",
+    }  # fmt: skip
+    mtp = f"{row.drafter}.gguf" if head else row.target in ("headed", "stripped")
+    host = {
+        "runtime": "systemd", "models_dir": str(models), "backend": "cpu", "model": "target", "context": 512,
+        "slots": row.slots, "profile": "tried", "flags": dict(row.service),
+    }  # fmt: skip
+    whole = {
+        "version": 1,
+        "measurements": "rows.yml",
+        "engines": {
+            "cpu": {"kind": "llama.cpp", "build": "b11434", "backends": ["cpu"], "binary": "/opt/llama-server"}
+        },
+        "models": {"target": {"file": f"{row.target}.gguf", "mtp": mtp}, "drafter": {"file": f"{row.drafter}.gguf"}},
+        "profiles": {"tried": {**said, "workload": "copy", "against": "none"}},
+        "hosts": {"box": host},
+    }
+    return json.dumps(whole), {"rows.yml": json.dumps({"version": 1, "measurements": [measured]})}
+
+
+def words(row: Composition, models: Path) -> list[str]:
+    """The words that ask the engine itself for the setting."""
+    found = ["--model", str(models / f"{row.target}.gguf"), "--ctx-size", str(512 * row.slots), "--metrics"]
+    found += ["--parallel", str(row.slots)]
+    found += ["--spec-type", row.types] if row.types else []
+    found += ["--spec-draft-n-max", str(row.draft_n_max)] if row.draft_n_max is not None else []
+    found += ["--spec-draft-model", str(models / f"{row.drafter}.gguf")] if row.drafter else []
+    for name, value in (*row.flags.items(), *row.service.items()):
+        found += [f"--{name}", str(value)]
+    return found
+
+
+def rendered(row: Composition, models: Path) -> list[str]:
+    """The words that quadgen renders for it, without the port that a test cannot have."""
+    _, *found = native_words(unit(*fleet(row, models)))
+    port = found.index("--port")
+    return found[:port] + found[port + 2 :]
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    """Wait until something holds, or long enough: a server writes its log in a thread of its own."""
+    late = time.monotonic() + PATIENCE
+    while not holds() and time.monotonic() < late:
+        time.sleep(0.01)
+
+
+def ask(server: serving.Server, slot: int) -> tuple[int, Any] | None:
+    """Let it count on; None where it dies of that."""
+    body = {"prompt": WORDS, "n_predict": 120, "temperature": 0, "ignore_eos": True, "cache_prompt": False}
+    try:
+        return server.post("/completion", body | {"id_slot": slot})
+    except (OSError, HTTPException):
+        eventually(lambda: server.status is not None)
+        return None
+
+
+def seen(server: serving.Server, row: Composition) -> tuple[str, list[str]]:
+    """What the server did, in the words of `Then`, and the types that it runs."""
+    if not server.ready:
+        return ("exits" if server.status == 1 else "aborts" if server.status == -6 else f"{server.status}"), []
+    _, slots = server.get("/slots")
+    speculates = {slot["speculative"] for slot in slots}
+    assert (len(slots), len(speculates)) == (row.slots, 1)
+    active = [found[1] for found in map(_ADDED.search, server.log) if found] if speculates == {True} else []
+    answers = [ask(server, slot) for slot in range(row.slots)]
+    if None in answers:
+        return ("dies" if server.status == -6 else f"{server.status}"), active
+    (status,) = {answer[0] for answer in answers if answer}
+    if status != 200:
+        return ("fails" if status == 500 else f"{status}"), active
+    drafted = {answer[1]["timings"].get("draft_n", 0) > 0 for answer in answers if answer}
+    assert len(drafted) == 1, "one slot drafts and another does not"
+    return ("drafts" if drafted == {True} else "idle" if active else "plain"), active
+
+
+def check_engine(server: serving.Server, row: Composition) -> None:
+    then, active = seen(server, row)
+    assert then == row.then, server.log
+    eventually(lambda: all(part in "\n".join(server.log) for part in row.says))
+    assert [part for part in row.says if part not in "\n".join(server.log)] == [], server.log
+    if then in ("drafts", "idle"):
+        asked = (row.active or row.types).split(",")
+        assert active == [kind for kind in DRAFTERS if kind in asked], "all of them, in the engine's own order"
+    if then == "drafts":
+        positions = {int(found) + 1 for found in _POSITION.findall(server.get("/metrics")[1])}
+        assert max(positions) == max(width(kind, row.draft_n_max, row.flags) for kind in active)
+
+
+def check(row: Composition, models: Path) -> None:
+    program = llama_server()
+    found = [problem for problem in problems(*fleet(row, models)) if problem.file is None]  # of the fleet itself
+    errors = [problem.code for problem in found if problem.severity is Severity.ERROR]
+    warned = [problem.code for problem in found if problem.severity is Severity.WARNING]
+    assert errors == ([] if row.code is None else [row.code]), [problem.message for problem in found]
+    assert warned == ([] if row.warns is None else [row.warns]), [problem.message for problem in found]
+    asked = words(row, models)
+    if row.code is None:
+        ours = rendered(row, models)
+        assert options(asked).items() <= options(ours).items()
+        asked = ours
+    with serving.start(program, *asked, *QUICK) as server:
+        check_engine(server, row)
+
+
+def options(argv: list[str]) -> dict[str, str]:
+    """Each option with its value, or with nothing."""
+    return {
+        word: "" if after.startswith("--") else after
+        for word, after in zip(argv, [*argv[1:], "--"], strict=True)
+        if word.startswith("--")
+    }
+
+
+@pytest.mark.parametrize("row", NEEDS, ids=lambda row: row.title)
+def test_a_type_without_what_it_needs_is_refused_whatever_the_engine_does_then(row: Composition, models: Path) -> None:
+    check(row, models)
+
+
+@pytest.mark.parametrize("row", TOGETHER, ids=lambda row: row.title)
+def test_types_go_together_as_the_engine_says_or_are_refused(row: Composition, models: Path) -> None:
+    check(row, models)
+
+
+@pytest.mark.parametrize("row", OPTIONS, ids=lambda row: row.title)
+def test_an_option_does_what_the_table_of_drafters_says(row: Composition, models: Path) -> None:
+    check(row, models)
+
+
+@pytest.mark.parametrize("row", FILES, ids=lambda row: row.title)
+def test_what_only_the_files_say_shows_at_the_server(row: Composition, models: Path) -> None:
+    check(row, models)
+
+
+def test_the_table_has_every_type_and_each_outcome() -> None:
+    rows = (*NEEDS, *TOGETHER, *OPTIONS, *FILES)
+    assert {row.types for row in rows} >= set(DRAFTERS)
+    assert {row.then for row in rows} == {"exits", "aborts", "dies", "fails", "plain", "idle", "drafts"}
+    assert len({row.title for row in rows}) == len(rows)
+
+
+def test_a_type_that_was_skipped_is_still_told_among_the_requested_ones(models: Path) -> None:
+    row = next(row for row in NEEDS if row.types == "draft-dflash,ngram-cache")
+    with serving.start(llama_server(), *words(row, models), *QUICK) as server:
+        assert ask(server, 0) is not None
+        _, (slot,) = server.get("/slots")
+        assert slot["params"]["speculative.types"] == "none,draft-dflash,ngram-cache"
+        _, properties = server.get("/props")
+        assert properties["default_generation_settings"]["params"]["speculative.types"] == "none"
+
+
+def running(models: Path, *more: str, env: Mapping[str, str] = serving.NOTHING) -> list[str]:
+    """The types that run beside these words."""
+    with serving.start(llama_server(), "--model", str(models / "plain.gguf"), *more, *QUICK, env=env) as server:
+        assert server.ready, server.log
+        return [found[1] for found in map(_ADDED.search, server.log) if found]
+
+
+def test_types_add_up_over_options_variables_and_config_files(models: Path, tmp_path: Path) -> None:
+    both = ["ngram-mod", "ngram-cache"]
+    variable = {"LLAMA_ARG_SPEC_TYPE": "ngram-cache"}
+    assert running(models, "--spec-type", "ngram-mod", "--spec-type", "ngram-cache") == both
+    assert running(models, "--spec-type", "ngram-mod", env=variable) == both
+    assert running(models, "--spec-type", "none", env=variable) == ["ngram-cache"], "none takes nothing back"
+    config = tmp_path / "llama.cpp" / "config.ini"
+    config.parent.mkdir()
+    config.write_text("spec-type = ngram-cache\n")
+    door = {"XDG_CONFIG_HOME": str(tmp_path)}
+    assert running(models, env=door) == ["ngram-cache"]
+    assert running(models, "--spec-type", "ngram-mod", env=door) == both
+    assert running(models, "--spec-type", "ngram-mod", env={"XDG_CONFIG_HOME": "/nonexistent"}) == ["ngram-mod"]
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        (["--device", "CUDA0"], "invalid device: CUDA0"),
+        (["--spec-draft-device", "Vulkan0"], "invalid device: Vulkan0"),
+        (["--cache-type-v", "q8_0", "--flash-attn", "off"], "quantized V cache requires flash_attn to be enabled"),
+    ],
+)
+def test_a_server_ends_where_quadgen_refuses_a_device_or_a_cache(more: list[str], line: str, models: Path) -> None:
+    with serving.start(llama_server(), "--model", str(models / "plain.gguf"), *more, *QUICK) as server:
+        assert (server.ready, server.status) == (False, 1)
+        assert line in "\n".join(server.log)
+
+
+def test_without_a_model_it_is_a_healthy_router_that_serves_none() -> None:
+    with serving.start(llama_server(), "--log-verbosity", "4") as server:
+        assert server.ready
+        assert server.get("/models") == (200, {"data": [], "object": "list"})
+        assert "router mode" in "\n".join(server.log)
+
+
+def test_only_a_server_that_is_asked_loads_the_head_of_its_model(models: Path) -> None:
+    with serving.start(llama_server(), "--model", str(models / "headed.gguf"), *QUICK) as server:
+        assert server.ready
+        assert "model has unused tensor blk.2.nextn.eh_proj.weight" in "\n".join(server.log)
