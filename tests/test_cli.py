@@ -15,7 +15,7 @@ from fleets import run
 from hosts import snapshot
 from source import ROOT
 
-COMMANDS = ("render", "check", "explain", "profiles", "verify", "schema")
+COMMANDS = ("render", "check", "explain", "profiles", "verify", "schema", "flags")
 REFUSED = ROOT / "examples/two-backends/refused.yml"
 BROKEN = "version: 1\nhosts:\n  claw: {model: [}\n"
 

@@ -92,6 +92,19 @@ def _rank(problem: Problem) -> tuple[object, ...]:
     return (_ORDER[problem.severity], *where, problem.code, problem.message)
 
 
+def placed(problems: Iterable[Problem], documents: Mapping[str, Document], name: str) -> list[Problem]:
+    """Give each problem its place, and leave it with its host. `name` is the fleet file."""
+    places: dict[tuple[object, ...], Place | None] = {}
+    found = []
+    for problem in problems:
+        spot = (problem.file, problem.path, problem.at, problem.place, _hides(problem))
+        if spot not in places:
+            places[spot] = _place(problem, documents, name)
+        host, service = owner(problem)
+        found.append(replace(problem, place=places[spot], host=host, service=service))
+    return found
+
+
 def located(
     problems: Iterable[Problem],
     documents: Mapping[str, Document],

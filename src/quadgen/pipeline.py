@@ -4,18 +4,19 @@ Everything that it reads comes through `Files`, so that a render is a function o
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Final, Protocol
 
 from quadgen import carry, quadlet_keys
 from quadgen.document import Document, load
-from quadgen.engines import tables
-from quadgen.engines.flags import FlagTable, load_table
+from quadgen.engines.flags import Choice, FlagTable, load_table
+from quadgen.engines.tables import choose_for
 from quadgen.evidence import Ledger, Row, read_ledger, shipped_rows
 from quadgen.fleet.load import Fleet
 from quadgen.fleet.load import load as load_fleet
 from quadgen.locating import located, owner
-from quadgen.manifest import Manifests
+from quadgen.manifest import Manifests, Rendered, too_new
 from quadgen.problems import Collector, Path, Problem, Rejected, Severity, Unavailable
 from quadgen.render import Renderer
 from quadgen.resolution import Resolution
@@ -24,6 +25,8 @@ from quadgen.resolve.report import unknown
 from quadgen.tree import HostTree, Template
 from quadgen.unitfile import Unsafe
 from quadgen.units import build
+
+_NONE: Final[Mapping[str, FlagTable]] = MappingProxyType({})
 
 
 class Files(Protocol):
@@ -49,6 +52,10 @@ class Compiled:
     trees: tuple[HostTree, ...]
     problems: tuple[Problem, ...]
     """Located, the worst first."""
+    reported: tuple[Problem, ...] = field(repr=False)
+    """The same as it was found: one for each service, without places."""
+    documents: Mapping[str, Document] = field(repr=False)
+    """The files that were read, by name, for `quadgen.locating`."""
 
     @property
     def refused(self) -> bool:
@@ -116,7 +123,7 @@ def _trees(resolved: Resolved, renderer: Renderer, fleet: Fleet, sink: Collector
                 made = manifests.unit(unit, renderer.render(unit), resolution)
                 rendered.append(made)
                 if made.podman is not None and not quadlet_keys.at_least(resolution.host.podman, made.podman):
-                    sink.add(_too_old(resolution, made.podman, fleet))
+                    sink.add(_too_old(resolution, made, fleet))
             except Unsafe as error:
                 sink.extend(carry.culprits(resolution, unit, fleet, error.reason))
             except Rejected as rejected:
@@ -125,24 +132,58 @@ def _trees(resolved: Resolved, renderer: Renderer, fleet: Fleet, sink: Collector
     return tuple(trees)
 
 
-def _too_old(resolution: Resolution, needed: str, fleet: Fleet) -> Problem:
-    """Refuse a Podman whose Quadlet would drop the unit for a key that it does not know."""
+def _too_old(resolution: Resolution, made: Rendered, fleet: Fleet) -> Problem:
+    """Refuse a Podman whose Quadlet drops the unit for a key, or passes over Notify=healthy."""
+    podman = resolution.host.podman
+    newer = dict(too_new(made.data.decode(), podman))
+    waits = newer.pop("Notify=healthy", None)
+    if waits is not None:  # the probe's own keys go with it
+        newer = {key: since for key, since in newer.items() if not key.startswith("Health")}
+    keys = [f"{key} (new in {since})" for key, since in newer.items()]
+    if waits is not None:
+        keys.insert(0, f"Notify=healthy (new in {waits})")
+    hint = "use a newer Podman, or runtime: systemd"
+    if keys and waits is not None:
+        hint = "use a newer Podman, or runtime: systemd, or `health: false` to start without waiting for the server"
+    elif keys:
+        hint = "take the key out of the template, or use a newer Podman"
     return Problem(
         code="unsupported-key",
-        message=f"Podman {resolution.host.podman} lacks keys of this unit, which needs {needed}",
+        message=f"Podman {podman} has no {' and no '.join(keys)}"
+        if keys
+        else f"Podman {podman} has not every argument of this unit, which needs {made.podman}",
         path=fleet.chain(resolution.host.name, None).origin("podman"),
         host=resolution.host.name,
         service=resolution.name,
-        hint="use a newer Podman, or runtime: systemd",
+        hint=hint,
     )
 
 
-def compile_fleet(name: str, files: Files, *, only: frozenset[str] | None = None, about: str | None = None) -> Compiled:
+def _rebuilt(fleet: Fleet, tables: Mapping[str, FlagTable]) -> Fleet:
+    """The fleet as if its engines of these kinds were of the builds of these flag tables."""
+    engines: dict[str, Any] = {
+        name: {key: value for key, value in fields.items() if key != "flags"} | {"build": tables[fields["kind"]].build}
+        if fields.get("kind") in tables
+        else fields
+        for name, fields in (fleet.data.get("engines") or {}).items()
+    }
+    return replace(fleet, data={**fleet.data, "engines": engines})
+
+
+def compile_fleet(
+    name: str,
+    files: Files,
+    *,
+    only: frozenset[str] | None = None,
+    about: str | None = None,
+    tables: Mapping[str, FlagTable] = _NONE,
+) -> Compiled:
     """Compile the fleet file `name`. Raises `Rejected` where it cannot be read as YAML, `Unavailable` where not at all.
 
     `only` names the hosts that matter: refusals elsewhere become warnings. Everything else that is wrong is in
     `problems`, and then `trees` is not to be written. `about` names the host that is asked about: what is wrong
-    with others is left out.
+    with others is left out. `tables` holds, by kind, flag tables that stand in for those of all engines of that kind,
+    and their builds for what the fleet says.
     """
     sink = Collector()
     reading = _Reading(files, sink, {})
@@ -150,13 +191,20 @@ def compile_fleet(name: str, files: Files, *, only: frozenset[str] | None = None
     if document is None:
         raise Rejected(located(sink.problems, reading.documents, name, None))
     fleet = load_fleet(document, sink)
+    if tables:
+        fleet = _rebuilt(fleet, tables)
     ledger = reading.ledger(fleet)
     learned = reading.learned(fleet)
     for host in sorted(only or ()):
         if host not in fleet.data["hosts"]:
             message, (_, hint) = f"there is no host {host} in the fleet", unknown("host", host, fleet.data["hosts"])
             sink.add(Problem(code="unexpected-value", message=message, path=("hosts",), at="key", hint=hint))
-    resolved = resolve(fleet, ledger, learned=learned, tables=tables.choose_for, sink=sink)
+
+    def choose(kind: str, build: str | None) -> Choice:
+        own = tables.get(kind)
+        return choose_for(kind, build) if own is None else Choice(table=own, exact=True, note=None)
+
+    resolved = resolve(fleet, ledger, learned=learned, tables=choose, sink=sink)
     sources = files.templates()
     trees = _trees(resolved, Renderer(sources), fleet, sink)
     problems: Iterable[Problem] = sink.problems
@@ -165,7 +213,7 @@ def compile_fleet(name: str, files: Files, *, only: frozenset[str] | None = None
     if only is not None:
         trees = tuple(tree for tree in trees if tree.host in only)
     return Compiled(
-        name=name, fleet=fleet, resolved=resolved, trees=trees,
+        name=name, fleet=fleet, resolved=resolved, trees=trees, reported=tuple(problems), documents=reading.documents,
         problems=tuple(located(problems, reading.documents, name, fleet, only)) if sink.problems else (),
     )  # fmt: skip
 

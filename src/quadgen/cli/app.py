@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from quadgen.cli import check, explain, profiles, render, schema, verify
+from quadgen.cli import check, explain, flags, profiles, render, schema, verify
 from quadgen.cli.exits import Exit
 from quadgen.problems import Rejected, Unavailable
 
@@ -34,6 +34,7 @@ def _options(
 
 for module in (render, check, explain, profiles, verify, schema):
     app.command(name=module.__name__.rpartition(".")[2])(module.command)
+app.add_typer(flags.app, name="flags")
 
 
 def run() -> None:

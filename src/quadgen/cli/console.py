@@ -69,11 +69,16 @@ def _total(problems: Sequence[Problem]) -> str:
     return f"quadgen: {', '.join(count(number, what) for number, what in kinds if number)}"
 
 
-def _shown(words: str) -> str:
+def shown(words: str) -> str:
     """Text whose characters all show: a fleet must not move the cursor, colour the log or turn a line around."""
     if words.isprintable():
         return words
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in words)
+
+
+def lines(told: Iterable[str]) -> str:
+    """Lines for people, whose characters all show."""
+    return "".join(f"{shown(line)}\n" for line in told)
 
 
 def _visible(problem: Problem) -> Problem:
@@ -81,16 +86,16 @@ def _visible(problem: Problem) -> Problem:
     if place is not None and not f"{place.file}{place.text}".isprintable():
         # one character for another, so that the carets stand where they should
         source = "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in place.text)
-        place = replace(place, file=_shown(place.file), text=source)
+        place = replace(place, file=shown(place.file), text=source)
     return replace(
         problem,
-        message=_shown(problem.message),
+        message=shown(problem.message),
         place=place,
-        label=_shown(problem.label),
-        host=problem.host and _shown(problem.host),
-        service=problem.service and _shown(problem.service),
-        notes=tuple(map(_shown, problem.notes)),
-        hint=problem.hint and _shown(problem.hint),
+        label=shown(problem.label),
+        host=problem.host and shown(problem.host),
+        service=problem.service and shown(problem.service),
+        notes=tuple(map(shown, problem.notes)),
+        hint=problem.hint and shown(problem.hint),
     )
 
 

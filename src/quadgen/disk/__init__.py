@@ -5,7 +5,8 @@ new, and the next run finishes the work. Nothing is synced: git is the durable c
 """
 
 from quadgen.disk.reading import errors_text, matching, read_file, template_root, templates
+from quadgen.disk.single import write_file
 from quadgen.disk.surveying import survey
 from quadgen.disk.writing import apply
 
-__all__ = ["apply", "errors_text", "matching", "read_file", "survey", "template_root", "templates"]
+__all__ = ["apply", "errors_text", "matching", "read_file", "survey", "template_root", "templates", "write_file"]

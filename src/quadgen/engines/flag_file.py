@@ -1,6 +1,7 @@
 """Flag tables as JSON, one option a line, so that two builds can be compared with diff."""
 
 import json
+import re
 from typing import Any, Final
 
 from quadgen.engines.flag_table import FlagTable, Option
@@ -10,6 +11,7 @@ _FORMAT: Final = 1
 _TEXTS: Final = frozenset({"canonical", "section", "number", "env", "default", "removed", "deprecated"})
 _LISTS: Final = frozenset({"names", "negations", "values", "words"})
 _SWITCHES: Final = frozenset({"commas", "repeats"})
+_NAME: Final = re.compile(r"-[^\s,]+")
 _ALWAYS: Final = frozenset({"canonical", "names", "section", "arity"})
 
 
@@ -59,6 +61,9 @@ def _option(row: object) -> Option:
     for name, value in row.items():
         if not _is_right(name, value):
             raise ValueError(f"{name} of {row['canonical']} is {value!r}")
+    names = (*row["names"], *row.get("negations", ()))
+    if row["canonical"] not in row["names"] or not all(map(_NAME.fullmatch, names)):
+        raise ValueError(f"the names of {row['canonical']} are {', '.join(names)}")
     fields: dict[str, Any] = {name: tuple(value) if name in _LISTS else value for name, value in row.items()}
     return Option(**fields)
 

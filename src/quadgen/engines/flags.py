@@ -19,6 +19,7 @@ __all__ = [
     "Option",
     "choose",
     "dump_table",
+    "is_numbered",
     "known_in",
     "load_table",
     "shipped_tables",
@@ -33,7 +34,8 @@ Each was made from what a real server of that build prints for `--help`.
 COMPILED_IN: Final = frozenset({"--rpc"})
 """Options of servers that were compiled with some backend: that a table lacks one proves nothing.
 
-The servers behind the tables of b10434 and b11434 had the RPC backend, those of b10705 and b10724 had not.
+Up to b10724 only a server with the RPC backend has `--rpc`, as the one behind b10434's table; that of b11434 knows it
+in any case, and takes no value for it without the backend (common/arg.cpp).
 """
 
 _NUMBERED: Final = re.compile(r"b(0|[1-9]\d{0,8})")
@@ -48,6 +50,11 @@ class Choice:
     """Whether the table is known to be that build's own."""
     note: str | None
     """A sentence for the unit and for `explain`; None where the table is exact."""
+
+
+def is_numbered(build: str) -> bool:
+    """Whether a build is named as llama.cpp names its releases: `b` and a number, so that they have an order."""
+    return _NUMBERED.fullmatch(build) is not None
 
 
 def choose(tables: Mapping[str, FlagTable], build: str | None) -> Choice:

@@ -28,6 +28,9 @@ _INSTEAD: Final = re.compile(r"in favor of `?(--[\w-]+)")
 _ONE_NUMBER: Final = re.compile(r"[A-Z]+|<\d+\.\.\.\d+>")
 _WORD: Final = re.compile(r"[\w+-]+")
 
+_ENOUGH: Final = 20
+"""Problems after which nobody asks what else there is in a text that is no help text."""
+
 _NUMBERS: Final[Mapping[str, str]] = {
     "--threads": "int", "--threads-batch": "int", "--n-cpu-moe": "int", "--n-cpu-ffn": "int",
     "--kv-unified-per-slot": "int", "--image-min-tokens": "int", "--image-max-tokens": "int",
@@ -67,6 +70,8 @@ def parse(text: str, *, file: str = "--help") -> tuple[Option, ...]:
             place = Place(file=file, line=number, column=1, length=max(1, len(line)), text=line)
             message = "no option of a help text begins or goes on like this"
             collector.add(Problem(code="unreadable-help", message=message, file=file, place=place))
+            if len(collector.problems) == _ENOUGH:
+                break
     if not blocks:
         hint = "save what `llama-server --help` prints on its standard output"
         message = f"{file} holds no options of a help text"
