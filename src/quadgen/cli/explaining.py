@@ -9,7 +9,8 @@ from quadgen import disk
 from quadgen.evidence import cost, quoted
 from quadgen.pipeline import Compiled, find
 from quadgen.problems import Path, Problem, Rejected
-from quadgen.resolution import Argument, Resolution
+from quadgen.resolution import Resolution
+from quadgen.resolve.memory import gib
 from quadgen.resolve.report import unknown
 from quadgen.units import build
 
@@ -43,16 +44,35 @@ def _path(path: Path) -> str:
     return ".".join(str(part) for part in path)
 
 
-def source(compiled: Compiled, resolution: Resolution, argument: Argument) -> str:
-    """The layer of the fleet, or the rule, that put an argument there."""
-    if argument.why.startswith("rule"):
-        return argument.why
+def source(compiled: Compiled, resolution: Resolution, why: str) -> str:
+    """The layer of the fleet, or the rule, that put an argument or a variable there."""
+    if why.startswith("rule"):
+        return why
     named = (compiled.fleet.data["hosts"][resolution.host.name] or {}).get("services") or {}
     chain = compiled.fleet.chain(resolution.host.name, resolution.name if resolution.name in named else None)
-    keys = argument.why.split(".", 1)
-    if chain.said(*keys):
-        return _path(chain.origin(*keys))
-    return f"default of `{argument.why}`" if argument.why != "model" else f"models.{resolution.model.name}"
+    fields = [field.split(".", 1) for field in why.split(", ")]
+    if all(chain.said(*keys) for keys in fields):
+        return ", ".join(_path(chain.origin(*keys)) for keys in fields)
+    return f"default of `{why}`" if why != "model" else f"models.{resolution.model.name}"
+
+
+def _variables(compiled: Compiled, resolution: Resolution) -> list[tuple[str, str, str]]:
+    """The service's environment as its unit has it: name, value, and where it came from."""
+    why = {variable.name: variable.why for variable in resolution.environment}
+    return [
+        (name, str(value), source(compiled, resolution, why.get(name, "rule: quadgen's own")))
+        for name, value in build(resolution).environment
+    ]
+
+
+def _memory(resolution: Resolution) -> dict[str, Any] | None:
+    if not resolution.memory:
+        return None
+    return {
+        "needs": [{"what": share.what, "bytes": share.size} for share in resolution.memory],
+        "total": sum(share.size for share in resolution.memory),
+        "host": resolution.host.memory,
+    }
 
 
 def _record(compiled: Compiled, resolution: Resolution) -> dict[str, Any]:
@@ -68,18 +88,21 @@ def _record(compiled: Compiled, resolution: Resolution) -> dict[str, Any]:
         "profile": decision.profile.name,
         "argv": [str(word) for argument in resolution.arguments for word in argument.words],
         "arguments": [
-            {"words": [str(word) for word in argument.words], "from": source(compiled, resolution, argument)}
+            {"words": [str(word) for word in argument.words], "from": source(compiled, resolution, argument.why)}
             for argument in resolution.arguments
         ],
         "env": {name: str(value) for name, value in build(resolution).environment},
+        "variables": [
+            {"name": name, "value": value, "from": where} for name, value, where in _variables(compiled, resolution)
+        ],
         "evidence": [row.id for row in decision.rows],
         "notes": [*decision.notes, *(cost(row) for row in decision.costs), *resolution.notes],
-        "memory": None,
+        "memory": _memory(resolution),
     }
 
 
 def as_json(compiled: Compiled, host: str, service: str | None) -> str:
-    """The services of a host as JSON; `memory` is null where nothing is known of the model's size."""
+    """The services of a host as JSON; `memory` is null where nobody knows what a service takes."""
     records = [_record(compiled, resolution) for resolution in find(compiled, host, service)]
     return json.dumps({"host": host, "services": records}, indent=2, ensure_ascii=False)
 
@@ -106,12 +129,20 @@ def _lines(compiled: Compiled, resolution: Resolution) -> list[str]:
         "  arguments",
     ]
     shown = [
-        (" ".join(map(str, argument.words)), source(compiled, resolution, argument))
+        (" ".join(map(str, argument.words)), source(compiled, resolution, argument.why))
         for argument in resolution.arguments
     ]
-    width = min(48, max((len(words) for words, _ in shown), default=0))
-    lines += [f"    {words:<{width}}  {where}" for words, where in shown]
-    environment = build(resolution).environment
-    if environment:
-        lines += ["  environment", *(f"    {name}={value}" for name, value in environment)]
+    lines += _aligned(shown)
+    variables = [(f"{name}={value}", where) for name, value, where in _variables(compiled, resolution)]
+    lines += ["  environment", *_aligned(variables)] if variables else []
+    if resolution.memory:
+        total = sum(share.size for share in resolution.memory)
+        of = "" if resolution.host.memory is None else f" of {gib(resolution.host.memory)}"
+        lines += ["  memory", *_aligned([(gib(share.size), share.what) for share in resolution.memory])]
+        lines.append(f"    at least {gib(total)}{of}")
     return lines
+
+
+def _aligned(pairs: list[tuple[str, str]]) -> list[str]:
+    width = min(48, max((len(left) for left, _ in pairs), default=0))
+    return [f"    {left:<{width}}  {right}" for left, right in pairs]

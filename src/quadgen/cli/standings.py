@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 
 import typer
 
+from quadgen.engines.registry import ENGINES
 from quadgen.evidence import (
     NO_SPECULATION,
     Ledger,
@@ -27,15 +28,17 @@ from quadgen.speculation import BUILTIN, ProfileSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """One profile on one backend, with one model where measurements name one."""
+    """One profile on one engine and backend, with one model where measurements name one."""
 
+    engine: str
+    """The engine's kind."""
     profile: str
     setting: str
     backend: str
     model: str | None
     """The `id` that was measured; None for a floor, and where nothing was."""
     verdict: str
-    """`floor`, `wins`, `loses` or `unmeasured`."""
+    """`floor`, `wins`, `loses`, `unmeasured`, or `closed` where no checkpoint of the engine can run it."""
     workload: str | None
     against: str | None
     ratio: float | None
@@ -45,9 +48,20 @@ class Standing:
     """The measurements in words: what decides, what it costs elsewhere, or what speaks against it."""
 
 
-def _request(spec: ProfileSpec, backend: str, model: str, *, head: bool, against: Setting, policy: Policy) -> Request:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """One engine on one backend, and what is known of it."""
+
+    kind: str
+    backend: str
+    ledger: Ledger
+    profiles: Mapping[str, ProfileSpec]
+    policy: Policy
+
+
+def _request(spec: ProfileSpec, asked: _Asked, model: str, *, head: bool, against: Setting, policy: Policy) -> Request:
     return Request(
-        engine="llama.cpp", build=None, backend=backend, devices=(), model=model, header=None,
+        engine=asked.kind, build=None, backend=asked.backend, devices=(), model=model, header=None,
         setting=spec.setting(spec.draft_model), against=against, default=Setting.of(("draft-mtp",) if head else ()),
         workload=spec.workload or "", policy=policy,
     )  # fmt: skip
@@ -58,29 +72,31 @@ def _comparator(spec: ProfileSpec, profiles: Mapping[str, ProfileSpec], *, head:
     return Setting.of(("draft-mtp",) if head else ()) if other.name == "default" else other.setting(other.draft_model)
 
 
-def _floor(spec: ProfileSpec, backend: str, ledger: Ledger) -> Standing:
-    rows = [row for row in ledger.of_setting("llama.cpp", backend, spec.setting()) if row.against == NO_SPECULATION]
+def _floor(spec: ProfileSpec, asked: _Asked) -> Standing:
+    measured = asked.ledger.of_setting(asked.kind, asked.backend, spec.setting())
+    rows = [row for row in measured if row.against == NO_SPECULATION]
     return Standing(
-        profile=spec.name, setting=spec.setting().describe(), backend=backend, model=None, verdict="floor",
+        engine=asked.kind, profile=spec.name, setting=spec.setting().describe(), backend=asked.backend, model=None,
+        verdict="floor",
         workload=None, against=None, ratio=None, rows=tuple(row.id for row in rows),
         notes=tuple(f"{row.model}: {quoted(row)}" for row in rows),
     )  # fmt: skip
 
 
-def _measured(
-    spec: ProfileSpec, backend: str, ledger: Ledger, profiles: Mapping[str, ProfileSpec], policy: Policy
-) -> Iterator[Standing]:
+def _measured(spec: ProfileSpec, asked: _Asked) -> Iterator[Standing]:
     """What is measured of a profile on a backend: one a model and comparator."""
-    rows = ledger.of_setting("llama.cpp", backend, spec.setting(spec.draft_model))
+    ledger = asked.ledger
+    rows = ledger.of_setting(asked.kind, asked.backend, spec.setting(spec.draft_model))
     for model in dict.fromkeys(row.model for row in rows if row.workload == spec.workload):
         for head in (True,) if spec.needs_mtp or spec.against != "default" else (True, False):
-            against = _comparator(spec, profiles, head=head)
-            request = _request(spec, backend, model, head=head, against=against, policy=policy)
+            against = _comparator(spec, asked.profiles, head=head)
+            request = _request(spec, asked, model, head=head, against=against, policy=asked.policy)
             found = verdict(request, ledger)
             if found.row is not None:
                 yield Standing(
-                    profile=spec.name, setting=request.setting.describe(), backend=backend, model=model,
-                    verdict=found.kind.value, workload=spec.workload, against=against.describe(), ratio=found.ratio,
+                    engine=asked.kind, profile=spec.name, setting=request.setting.describe(), backend=asked.backend,
+                    model=model, verdict=found.kind.value, workload=spec.workload, against=against.describe(),
+                    ratio=found.ratio,
                     rows=tuple(row.id for row in found.rows),
                     notes=(
                         *(f"{model}: {quoted(row)}" for row in found.rows),
@@ -89,23 +105,33 @@ def _measured(
                 )  # fmt: skip
 
 
-def _on(
-    spec: ProfileSpec, backend: str, ledger: Ledger, profiles: Mapping[str, ProfileSpec], policy: Policy
-) -> Iterator[Standing]:
+def _on(spec: ProfileSpec, asked: _Asked) -> Iterator[Standing]:
     if spec.floor:
-        yield _floor(spec, backend, ledger)
+        yield _floor(spec, asked)
         return
-    found = list(_measured(spec, backend, ledger, profiles, policy))
+    closed = ENGINES[asked.kind].cannot_draft(spec)
+    found = [] if closed else list(_measured(spec, asked))
     yield from found
     if not found:
-        against = _comparator(spec, profiles, head=True)
-        anyone = replace(policy, evidence="backend")
-        request = _request(spec, backend, "", head=True, against=against, policy=anyone)
+        against = _comparator(spec, asked.profiles, head=True)
+        anyone = replace(asked.policy, evidence="backend")
+        request = _request(spec, asked, "", head=True, against=against, policy=anyone)
         yield Standing(
-            profile=spec.name, setting=request.setting.describe(), backend=backend, model=None, verdict="unmeasured",
-            workload=spec.workload, against=against.describe(), ratio=None, rows=(),
-            notes=refusal_notes(request, ledger, verdict(request, ledger)),
+            engine=asked.kind, profile=spec.name, setting=request.setting.describe(), backend=asked.backend, model=None,
+            verdict="closed" if closed else "unmeasured", workload=spec.workload, against=against.describe(),
+            ratio=None, rows=(),
+            notes=(closed,) if closed else refusal_notes(request, asked.ledger, verdict(request, asked.ledger)),
         )  # fmt: skip
+
+
+def _kinds(compiled: Compiled | None, backend: str) -> list[str]:
+    """The engines that can have a backend; of a fleet, those that have it there."""
+    able = [kind for kind, engine in ENGINES.items() if backend in engine.backends]
+    if compiled is None:
+        return able
+    entries = compiled.resolved.catalog.engines.values()
+    here = {entry.kind for entry in entries if backend in entry.backends}
+    return [kind for kind in able if kind in here] or able[:1]
 
 
 def standings(compiled: Compiled | None, backend: str | None) -> list[Standing]:
@@ -128,22 +154,25 @@ def standings(compiled: Compiled | None, backend: str | None) -> list[Standing]:
     return [
         standing
         for each in ((backend,) if backend else BACKENDS)
+        for kind in _kinds(compiled, each)
         for spec in profiles.values()
-        for standing in _on(spec, each, ledger, profiles, policy)
+        for standing in _on(spec, _Asked(kind=kind, backend=each, ledger=ledger, profiles=profiles, policy=policy))
     ]
 
 
 def as_json(found: list[Standing]) -> str:
-    """A list of objects, one a profile, backend and model."""
+    """A list of objects, one a profile, engine, backend and model."""
     return json.dumps([asdict(standing) for standing in found], indent=2, ensure_ascii=False)
 
 
 def as_text(found: list[Standing]) -> str:
-    """A table for people, one block a backend."""
+    """A table for people, one block a backend, and one an engine where several have it."""
     lines: list[str] = []
-    for backend in dict.fromkeys(standing.backend for standing in found):
-        lines.append(backend)
-        for standing in (each for each in found if each.backend == backend):
+    blocks = dict.fromkeys((standing.backend, standing.engine) for standing in found)
+    shared = {backend for backend, kind in blocks if any(each == backend and other != kind for each, other in blocks)}
+    for backend, kind in blocks:
+        lines.append(f"{backend}, {kind}" if backend in shared else backend)
+        for standing in (each for each in found if (each.backend, each.engine) == (backend, kind)):
             lines.append(f"  {standing.profile:<12} {standing.verdict:<11} {standing.setting}")
             lines += [f"  {'':<12} {note}" for note in standing.notes]
     return "\n".join(lines) + "\n"

@@ -1,8 +1,8 @@
 """What an engine must know, so that the rest of quadgen need not: its words, its devices and its images."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from quadgen.engines.flags import Choice, FlagTable
@@ -47,10 +47,10 @@ class Box:
     """Whether it runs on a read-only root with a writable HOME."""
     seccomp: str | None = None
     """For SeccompProfile=; None is Podman's own profile."""
+    masks: tuple[str, ...] = ()
+    """Paths of the image that it must not see."""
     arguments: tuple[str, ...] = ()
     """Of podman-run(1), where Quadlet has no key."""
-    memlock: int | None = None
-    """`limits.memlock` where nobody says; -1 is unlimited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,11 +144,18 @@ class Engine(Protocol):
         """The environment that each of its services has."""
 
     @property
+    def levers(self) -> str | None:
+        """What to set where its service takes too much memory; None where there is no such thing."""
+
+    @property
     def closed(self) -> Mapping[str, str]:
         """Fields of a service that it has nothing for, with the reason."""
 
     def flags(self, build: str | None) -> "Choice":
         """The flags of a build."""
+
+    def engine_refusals(self, fields: Mapping[str, Any]) -> Iterable[tuple[str, Refusal]]:
+        """What an entry of `engines` asks for that it cannot be, each with its key."""
 
     def cannot_draft(self, spec: "ProfileSpec") -> str | None:
         """Why it can run a profile with no checkpoint at all, or None."""
@@ -170,6 +177,9 @@ class Engine(Protocol):
 
     def environment(self, ask: Ask) -> "tuple[Variable, ...]":
         """The variables that say what was decided."""
+
+    def memlock(self, arguments: "Sequence[Argument]") -> int | None:
+        """`limits.memlock` where nobody says, for a service with these arguments; None is the host's own."""
 
     def memory(self, ask: Ask) -> "tuple[Share, ...]":
         """What it takes of the host's memory, as far as that is known; empty where nobody knows."""

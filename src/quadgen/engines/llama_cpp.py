@@ -1,17 +1,21 @@
 """llama.cpp's llama-server: its arguments, devices, images and probe."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from quadgen.engines import llama_env
 from quadgen.engines.base import Ask, BackendDevices, Box, Refusal
 from quadgen.engines.flags import Choice, FlagTable, choose, shipped_tables
-from quadgen.engines.llama_flags import canonical, extra_arguments, flag_arguments, profile_arguments, stated
-from quadgen.engines.llama_values import LARGEST
+from quadgen.engines.llama_decided import check_decided, every_layer
+from quadgen.engines.llama_drafting import check_drafting
+from quadgen.engines.llama_extra import extra_arguments
+from quadgen.engines.llama_flags import canonical, flag_arguments, profile_arguments, stated
+from quadgen.engines.llama_options import LARGEST, OWNED
 from quadgen.engines.side_doors import NOWHERE
-from quadgen.resolution import Argument, EngineEntry, Probe, Share, Variable
+from quadgen.problems import Problem
+from quadgen.resolution import UNIFIED, UNLIMITED, Argument, EngineEntry, Probe, Share, Variable
 
 if TYPE_CHECKING:
     from quadgen.resolve.report import Reporter
@@ -51,17 +55,9 @@ _PATH: Final = re.compile(r"(?:/[A-Za-z0-9._~-]+)*").fullmatch
 """A path that neither curl nor a shell reads as more than itself."""
 _QUANTISED: Final = frozenset({"q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"})
 
-OWNED: Final[Mapping[str, str]] = {
-    "--model": "model", "--hf-repo": "model", "--hf-file": "model", "--model-url": "model", "--docker-repo": "model",
-    "--alias": "alias", "--host": "bind", "--port": "port", "--ctx-size": "context", "--parallel": "slots",
-    "--cache-type-k": "cache_type", "--cache-type-v": "cache_type", "--device": "devices", "--mmproj": "mmproj",
-    "--mmproj-url": "mmproj", "--chat-template-file": "chat_template_file", "--lora": "lora",
-    "--api-key-file": "api_key", "--api-key": "api_key",
-}  # fmt: skip
-"""Options that a field of the fleet decides, by the option's own long name."""
-
-
-_BOX: Final = Box(read_only=True)
+_LOCKED: Final = frozenset((name, mode) for name in ("--load-mode", "-lm") for mode in ("mlock", "mmap+mlock"))
+"""Arguments that make it lock the model in memory, beside the old --mlock."""
+_BOX: Final = Box(read_only=True, masks=("/etc/llama.cpp",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +79,19 @@ class LlamaCpp:
     program: str = "/app/llama-server"
     box: Box = _BOX
     variables: tuple[tuple[str, str], ...] = (("XDG_CONFIG_HOME", NOWHERE),)
+    levers: str | None = None
     closed: Mapping[str, str] = field(default_factory=dict)
 
     def flags(self, build: str | None) -> Choice:
         """The shipped table that speaks for a build."""
         return choose(shipped_tables(), build)
+
+    def engine_refusals(self, fields: Mapping[str, Any]) -> Iterator[tuple[str, Refusal]]:
+        """What an entry of `engines` asks for that it cannot be."""
+        if {"cuda", "rocm"} <= set(fields.get("backends") or ()):
+            # ggml/include/ggml-cuda.h: one source is compiled for one of the two
+            message = "no build has both cuda and rocm: one source is compiled for the one or the other"
+            yield "backends", ("does-not-compose", message, "declare two engines")
 
     def cannot_draft(self, spec: "ProfileSpec") -> str | None:  # noqa: ARG002 - what it can draft with depends on files
         """Nothing that a profile can say: which types go together is a rule of its own."""
@@ -101,9 +105,17 @@ class LlamaCpp:
         """No file but the checkpoint's own."""
         return ()
 
-    def memory(self, ask: Ask) -> tuple[Share, ...]:  # noqa: ARG002 - only the checkpoint's header says it
-        """Nobody knows it without the checkpoint's header."""
-        return ()
+    def memlock(self, arguments: Sequence[Argument]) -> int | None:
+        """As much as it wants where it is told to lock its model: it warns and goes on where it may not."""
+        locked = any(each.words[0] == "--mlock" or each.words in _LOCKED for each in arguments)
+        return UNLIMITED if locked else None
+
+    def memory(self, ask: Ask) -> tuple[Share, ...]:
+        """The weights, where they lie in the host's memory and the fleet says their size; the header is not known."""
+        cards = ask.devices.cards
+        unified = ask.backend == "cpu" or (cards and all(card.vram == UNIFIED for card in cards))
+        size = ask.model.size
+        return (Share("weights; its context comes on top", size),) if unified and size is not None else ()
 
     def devices(self, backend: str) -> BackendDevices | None:
         """How `backend` names its devices; None on cpu."""
@@ -151,6 +163,7 @@ class LlamaCpp:
             *self._speculation(ask),
             *self._files(ask),
         ]
+        check_decided(ask, decided)
         if not (ask.report.get("flags") or ask.report.get("extra_args")):
             return tuple(decided)
         flags = flag_arguments(ask, {canonical(ask, argument.words[0]) for argument in decided}, OWNED)
@@ -171,6 +184,10 @@ class LlamaCpp:
                 rule = "rule: a projector that the repository happens to hold is not fetched unasked"
                 found.append(Argument(("--no-mmproj",), rule))
             return found
+        if (model.file or "").endswith(".hgn"):
+            message = f"{model.file} is a checkpoint of halogen, and llama-server reads GGUF files"
+            problem = Problem(code="unexpected-value", message=message, path=("models", model.name, "file"))
+            ask.report.elsewhere(problem)
         found = [Argument(("--model", ask.paths.model), "model")]
         return found if model.url is None else [Argument(("--model-url", model.url), "model"), *found]
 
@@ -198,7 +215,9 @@ class LlamaCpp:
         found: list[Argument] = []
         if ask.backend != "cpu":
             rule = "rule: a lost card is an error, never a slow server"
-            found += [Argument(("--n-gpu-layers", "all"), rule), Argument(("--fit", "off"), rule)]
+            found.append(Argument(("--n-gpu-layers", every_layer(ask)), rule))
+            if ask.engine.table.find("--fit") is not None:
+                found.append(Argument(("--fit", "off"), rule))
             if ask.devices.names:  # none after a refusal
                 found.append(Argument(("--device", ",".join(ask.devices.names)), "devices"))
         elif ask.engine.backends - {"cpu"}:
@@ -244,6 +263,7 @@ class LlamaCpp:
         if device is not None and any(kind.startswith("draft-") for kind in decision.types):
             found.append(Argument(("--spec-draft-device", ",".join(device)), "draft_device"))
         found += profile_arguments(ask)
+        check_drafting(ask)
         return found
 
     def _files(self, ask: Ask) -> list[Argument]:

@@ -32,7 +32,7 @@ class PolicyFields(TypedDict, total=False):
 class EngineFields(TypedDict, total=False):
     """A server program at one build, with the backends that are compiled into it."""
 
-    kind: Annotated[Literal["llama.cpp"], doc("the program")]
+    kind: Annotated[Literal["llama.cpp", "halogen"], doc("the program")]
     build: Annotated[Line, doc("as written: bNNNN, or any name given to a learned flag table", "b10715")]
     backends: Annotated[list[Backend], Field(min_length=1), doc("compiled-in backends", ["vulkan"])]
     image: Annotated[Line, doc("for runtime: podman; derived from kind, build and backend when left out")]
@@ -74,7 +74,7 @@ class CardFields(TypedDict, total=False):
     """One GPU of a host."""
 
     name: Annotated[Line, doc("as measurements name it", "NVIDIA GeForce RTX 3090")]
-    vram: Annotated[Literal["unified"] | Size, doc("its memory, or `unified` with the host's; not used yet", "24GiB")]
+    vram: Annotated[Literal["unified"] | Size, doc("its memory (not used yet), or `unified` with the host's", "24GiB")]
     id: Annotated[CardId, doc("CDI device or render node", "nvidia.com/gpu=0", "renderD128")]
     reserve: Annotated[Size, doc("kept free on this card; not used yet")]
 

@@ -41,6 +41,7 @@ from quadgen.fleet.values import (
     Count,
     Duration,
     FileName,
+    Key,
     Line,
     Port,
     Position,
@@ -95,7 +96,7 @@ class ServiceFields(TypedDict, total=False):
     restart: Annotated[Literal["on-failure", "always", "no"] | RestartFields | None, doc("systemd's Restart=")]
     health: Annotated[Literal[False] | HealthFields | None, doc("the probe, or false for none")]
     limits: Annotated[LimitFields | None, doc("bounds")]
-    labels: Annotated[dict[str, Text | None] | None, doc("container labels")]
+    labels: Annotated[dict[Key, Text | None] | None, doc("container labels")]
     unit: Annotated[
         dict[str, dict[str, UnitValue] | None] | None, doc("keys of the unit by section", {"Service": {"Nice": 5}})
     ]
@@ -113,7 +114,7 @@ class HostDefaults(ServiceFields, total=False):
     selinux: Annotated[Line | None, doc("disable, relabel, or an SELinux type", "disable")]
     gpus: Annotated[list[CardFields] | None, doc("the cards", [{"name": "NVIDIA GeForce RTX 3090", "vram": "24GiB"}])]
     gpu_reserve: Annotated[Size | None, doc("kept free on each card; default 1GiB; not used yet")]
-    memory: Annotated[Size | None, doc("of the host; not used yet")]
+    memory: Annotated[Size | None, doc("of the host, which its services must fit into", "128GiB")]
 
 
 @with_config(STRICT)
@@ -133,11 +134,11 @@ class FleetFields(TypedDict, total=False):
     policy: Annotated[PolicyFields | None, doc("how strictly evidence is judged")]
     measurements: Annotated[Names | None, doc("more ledgers, relative to this file", ["measurements/*.yml"])]
     lock: Annotated[Line | None, doc("recorded model facts; default models.lock.yml; not used yet")]
-    engines: Annotated[dict[str, EngineFields] | None, doc("by name")]
-    models: Annotated[dict[str, ModelFields] | None, doc("by name")]
-    profiles: Annotated[dict[str, ProfileFields] | None, doc("the fleet's own, beside default, none and copy")]
+    engines: Annotated[dict[Key, EngineFields] | None, doc("by name")]
+    models: Annotated[dict[Key, ModelFields] | None, doc("by name")]
+    profiles: Annotated[dict[Key, ProfileFields] | None, doc("the fleet's own, beside default, none and copy")]
     defaults: Annotated[HostDefaults | None, doc("under every host and service")]
-    groups: Annotated[dict[str, HostDefaults | None] | None, doc("named layers")]
+    groups: Annotated[dict[Key, HostDefaults | None] | None, doc("named layers")]
     hosts: Annotated[dict[HostName, HostFields | None], doc("by name")]
 
 

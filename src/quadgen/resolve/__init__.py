@@ -12,7 +12,7 @@ from quadgen.evidence import Policy as EvidencePolicy
 from quadgen.fleet.load import Fleet
 from quadgen.problems import Collector, Problem
 from quadgen.resolution import Host, Resolution
-from quadgen.resolve import cards, catalog, choice, clashes, files
+from quadgen.resolve import cards, catalog, choice, clashes, files, memory
 from quadgen.resolve.catalog import Catalog, Tables
 from quadgen.resolve.gate import Gate
 from quadgen.resolve.report import Reporter, unknown
@@ -169,5 +169,6 @@ def resolve(
             if resolution is not None:
                 services.append(resolution)
         clashes.ports(fleet, name, services, sink)
+        memory.check(fleet, host, services, sink)
         found[name] = tuple(services)
     return Resolved(hosts=found, catalog=entries, gate=gate)

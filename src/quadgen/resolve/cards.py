@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from quadgen.engines.base import BackendDevices
-from quadgen.resolution import Card, Devices, Host
+from quadgen.resolution import UNIFIED, Card, Devices, Host
+from quadgen.resolve import reach
 from quadgen.resolve.report import Reporter
 
 
@@ -17,7 +18,7 @@ def cards(gpus: list[dict[str, Any]] | None, gpu_reserve: int | None) -> tuple[C
             position=position,
             name=card.get("name"),
             id=card.get("id"),
-            vram=-1 if card.get("vram") == "unified" else card.get("vram"),
+            vram=UNIFIED if card.get("vram") == "unified" else card.get("vram"),
             reserve=card.get("reserve", gpu_reserve),
         )
         for position, card in enumerate(gpus)
@@ -83,7 +84,12 @@ def _passed(card: Card, ask: Reporter, rules: BackendDevices) -> str | None:
     if name is not None:
         return name
     if rules.render_nodes and card.id is not None:
-        return card.id if card.id.startswith("/dev/") else f"/dev/dri/{card.id}"
+        node = card.id if card.id.startswith("/dev/") else f"/dev/dri/{card.id}"
+        wrong = reach.device_refusal(node)
+        if wrong is not None:
+            ask.add(wrong[0], wrong[1], "gpus", hint=wrong[2])
+            return None
+        return node
     hint = "write a CDI device, such as nvidia.com/gpu=0 or nvidia.com/gpu=GPU-..."
     ask.add(
         "unknown-device",

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from quadgen.engines.flags import Choice, FlagTable
+from quadgen.engines.registry import ENGINES
 from quadgen.engines.side_doors import doors_in, reaches_speculation_flag
 from quadgen.fleet.load import Fleet
 from quadgen.problems import Collector, Path, Problem
 from quadgen.resolution import EngineEntry, Model
-from quadgen.resolve import profiles
+from quadgen.resolve import literals, profiles
 from quadgen.speculation import ProfileSpec
 
 Tables = Callable[[str, str | None], Choice]
@@ -96,12 +97,19 @@ def _engines(fleet: Fleet, learned: Mapping[str, FlagTable], tables: Tables, sin
             sink.add(Problem(code="unexpected-value", message=wrong[0], path=(*path, "image"), hint=wrong[1]))
         if not complete:
             continue
+        for key, wrong_field in ENGINES[fields["kind"]].engine_refusals(fields):
+            complete = False
+            sink.add(Problem(code=wrong_field[0], message=wrong_field[1], path=(*path, key), hint=wrong_field[2]))
+        if not complete:
+            continue
         build = fields.get("build")
         table_path = fields.get("flags")
         choice = tables(fields["kind"], build)
         table, note = choice.table, choice.note
         if table_path is not None and table_path in learned:
-            table, note = learned[table_path], None
+            table = learned[table_path]
+            other = build is not None and build != table.build
+            note = f"the flags are those of {table.build}, by {table_path}" if other else None
         for wrong_word in _entrypoint(tuple(fields.get("entrypoint") or ()), table):
             sink.add(Problem(code=wrong_word[0], message=wrong_word[1], path=(*path, "entrypoint"), hint=wrong_word[2]))
         found[name] = EngineEntry(
@@ -116,7 +124,11 @@ def _address(url: str) -> tuple[str, str, str | None] | None:
     scheme, _, rest = url.partition("://")
     place, _, query = rest.partition("?")
     host, slash, path = place.partition("/")
-    if "@" in host or any(_KEYED.search(field.partition("=")[0]) for field in query.split("&")):
+    if (
+        "@" in host
+        or literals.is_secret(url)
+        or any(_KEYED.search(field.partition("=")[0]) for field in query.split("&"))
+    ):
         return (
             "literal-secret",
             "`url` holds a key",

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from quadgen.fleet.load import Fleet
-from quadgen.problems import Collector, Problem
+from quadgen.problems import Collector, Path, Problem
 from quadgen.resolution import Resolution
+from quadgen.resolve import privileges
 
 _EVERY_IPV4 = "0.0.0.0"  # noqa: S104 - compared, not bound
 _EVERY = "::"
@@ -38,7 +39,7 @@ def _taken(service: Resolution) -> tuple[str, int] | None:
     return service.binds, service.port
 
 
-def _apart(one: Resolution, other: Resolution) -> bool:
+def apart(one: Resolution, other: Resolution) -> bool:
     """Whether the two never run at the same time."""
     return f"{other.name}.service" in one.conflicts or f"{one.name}.service" in other.conflicts
 
@@ -62,6 +63,11 @@ def service_names(host: str, names: Iterable[str], sink: Collector) -> None:
     """Refuse services whose files are one where letter case does not count."""
     seen: dict[str, str] = {}
     for name in names:
+        if privileges.taken_by_system(name):
+            message = f"{name}.service is a unit of the system's own, which this one would take the place of"
+            path: Path = ("hosts", host, "services", name)
+            hint = "name the service differently"
+            sink.add(Problem(code="name-clash", message=message, path=path, at="key", host=host, hint=hint))
         other = seen.setdefault(name.casefold(), name)
         if other != name:
             message = f"the services {other} and {name} have one file where letter case does not count"
@@ -76,7 +82,7 @@ def ports(fleet: Fleet, host: str, services: Sequence[Resolution], sink: Collect
         return
     for one, other in combinations(services, 2):
         here, there = _taken(one), _taken(other)
-        if here is None or there is None or here[1] != there[1] or _apart(one, other):
+        if here is None or there is None or here[1] != there[1] or apart(one, other):
             continue
         if _overlap(here[0], there[0]) and not _unsaid(fleet, host, one, other):
             path = fleet.chain(host, other.name).origin("port")

@@ -18,8 +18,13 @@ def _where(ask: Reporter, field: str) -> str:
 def _derived(ask: Reporter, engine: EngineEntry, kind: Engine, backend: str) -> str | None:
     image = kind.image(engine, backend)
     if image is None:
-        message = f"no published image has the backends {', '.join(sorted(engine.backends))} together"
-        ask.add("missing-key", message, _where(ask, "engine"), hint=f"add `image:` to engines.{engine.name}")
+        if len(engine.backends) > 1:
+            message = f"no published image has the backends {', '.join(sorted(engine.backends))} together"
+            hint = f"add `image:` to engines.{engine.name}"
+        else:
+            message = f"nobody says which build of {engine.kind} the engine {engine.name} is, so its image is not known"
+            hint = f"add `build:` or `image:` to engines.{engine.name}"
+        ask.add("missing-key", message, _where(ask, "engine"), hint=hint)
         return None
     if wrong := check_image(image):
         path = ("engines", engine.name, "build")

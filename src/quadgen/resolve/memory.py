@@ -1,0 +1,60 @@
+"""Whether the services of a host fit into its memory, as far as anybody knows what they take."""
+
+from collections.abc import Sequence
+
+from quadgen.engines.registry import ENGINES
+from quadgen.fleet.load import Fleet
+from quadgen.problems import Collector, Problem
+from quadgen.resolution import Host, Resolution
+from quadgen.resolve.clashes import apart
+
+_GIB = 2**30
+
+
+def gib(size: int) -> str:
+    """Bytes in the unit in which machines are sold."""
+    return f"{size / _GIB:.1f} GiB"
+
+
+def _need(service: Resolution) -> int:
+    return sum(share.size for share in service.memory)
+
+
+def _most(services: Sequence[Resolution]) -> tuple[Resolution, ...]:
+    """Of the services that may run at the same time, those that need the most together."""
+    if not services:
+        return ()
+    first, rest = services[0], services[1:]
+    without = _most([other for other in rest if not apart(first, other)])
+    best = (first, *without)
+    if len(without) == len(rest):
+        return best
+    other = _most(rest)
+    return max(best, other, key=lambda found: sum(map(_need, found)))
+
+
+def check(fleet: Fleet, host: Host, services: Sequence[Resolution], sink: Collector) -> None:
+    """Refuse services that need more than the host has; what is not known is not counted."""
+    if host.memory is None:
+        return
+    known = _most([service for service in services if service.memory])
+    needed = sum(map(_need, known))
+    if needed <= host.memory:
+        return
+    levers = [
+        f"{service.name}: {ENGINES[service.engine.kind].levers}"
+        for service in known
+        if ENGINES[service.engine.kind].levers
+    ]
+    sink.add(
+        Problem(
+            code="does-not-fit",
+            message=f"{host.name} has {gib(host.memory)} of memory, and its services need at least {gib(needed)}",
+            path=fleet.chain(host.name, None).origin("memory"),
+            host=host.name,
+            notes=tuple(
+                f"{service.name}: {gib(share.size)} {share.what}" for service in known for share in service.memory
+            ),
+            hint=f"move a service to another host, or set for {'; '.join(levers)}" if levers else "move a service away",
+        )
+    )
