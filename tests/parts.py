@@ -1,6 +1,7 @@
 """The real programs that tests run, where `make parts` puts them: .cache/parts, or $QUADGEN_PARTS.
 
 A part that is missing skips its tests with the reason, and fails them where QUADGEN_PARTS_REQUIRED=1 (CI).
+QUADGEN_LLAMA_SERVER may name a llama-server that was built elsewhere.
 """
 
 import os
@@ -11,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
-HOME = Path(os.environ.get("QUADGEN_PARTS") or Path(__file__).resolve().parents[1] / ".cache" / "parts").absolute()
+import fetch_llama
+from fetching import cache, is_program
+
+HOME = cache(os.environ)
 REQUIRED = os.environ.get("QUADGEN_PARTS_REQUIRED") == "1"
 OLDEST = "5.4.2"
 """The Podman that quadgen renders for by default: Debian 13's."""
-
 _HEADING = re.compile(r"^---(?:.*/)?([^/\n]+)---\n", re.MULTILINE)
 
 
@@ -66,12 +69,21 @@ class Quadlet:
         return self.run(directory)
 
 
-def missing(part: str) -> Path:
+def missing(part: str, made: str = "fetches") -> Path:
     """Skip the test that asked for `part`, or fail it where parts are required. Never returns."""
-    reason = f"real part missing: {part} (make parts fetches it)"
+    reason = f"real part missing: {part} (make parts {made} it)"
     if REQUIRED:
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+def llama_server() -> Path:
+    """The llama-server that judges arguments and compositions, or a skip."""
+    named = os.environ.get("QUADGEN_LLAMA_SERVER")
+    server = Path(named).absolute() if named else fetch_llama.present(HOME)
+    if server is None or not is_program(server):
+        return missing(f"llama-server {fetch_llama.BUILD}", "builds")
+    return server
 
 
 def quadlets() -> dict[str, Path]:

@@ -1,4 +1,4 @@
-"""The fetcher of real parts, with stand-ins for apt and for the package that it would bring."""
+"""The fetcher of Podman's generators, with stand-ins for apt and for the package that it would bring."""
 
 import os
 import shutil
@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+import fetch_llama
 import fetch_parts
-from fetch_parts import CannotFetch
+import fetch_quadlet
+from fetching import CannotFetch, run
 
 LISTING = """\
 'http://mirror.invalid/debian/dists/bookworm/InRelease' mirror.invalid_debian_dists_bookworm_InRelease 0 
@@ -49,8 +51,15 @@ def fetched(parts: Path, versions: dict[str, str]) -> None:
         (parts / "quadlet" / f"{suite}.stamp").write_text(f"{version}\n", encoding="ascii")
 
 
+def built(parts: Path) -> Path:
+    """A server as an earlier run leaves it."""
+    server = script(fetch_llama.program(parts), "echo version")
+    (parts / "llama-server" / f"{fetch_llama.BUILD}.stamp").write_text(f"{fetch_llama.STAMP}\n", encoding="ascii")
+    return server
+
+
 def test_every_repository_of_apt_is_found_but_discs_and_security_archives() -> None:
-    assert fetch_parts.repositories(LISTING) == [
+    assert fetch_quadlet.repositories(LISTING) == [
         "http://mirror.invalid/debian",
         "https://other.invalid/apt",
         "mirror+file:/etc/apt/mirrors/debian.list",
@@ -60,35 +69,40 @@ def test_every_repository_of_apt_is_found_but_discs_and_security_archives() -> N
 def test_what_looks_like_debian_is_asked_before_what_does_not(programs: Path) -> None:
     lines = "'http://a.invalid/apt/dists/x/InRelease' a 0\n'http://b.invalid/debian/dists/sid/InRelease' b 0\n"
     script(programs / "apt-get", f'printf "%s" "{lines}"')
-    assert fetch_parts.mirrors({}) == ["http://b.invalid/debian", "http://a.invalid/apt"]
+    assert fetch_quadlet.mirrors({}) == ["http://b.invalid/debian", "http://a.invalid/apt"]
 
 
 def test_a_mirror_named_by_the_user_is_the_only_one_asked() -> None:
-    assert fetch_parts.mirrors({"QUADGEN_DEBIAN_MIRROR": "http://c.invalid/debian/"}) == ["http://c.invalid/debian"]
+    assert fetch_quadlet.mirrors({"QUADGEN_DEBIAN_MIRROR": "http://c.invalid/debian/"}) == ["http://c.invalid/debian"]
 
 
-def test_what_is_there_needs_neither_apt_nor_a_network(
+def test_what_is_there_needs_neither_apt_nor_a_compiler_nor_a_network(
     parts: Path, programs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fetched(parts, {"trixie": "5.4.2", "sid": "5.8.6"})
+    server = built(parts)
     assert not any(programs.iterdir())
     assert fetch_parts.main([]) == 0
     printed = capsys.readouterr()
-    assert printed.out.split() == [str(parts / "quadlet" / v / "quadlet") for v in ("5.4.2", "5.8.6")]
+    generators = [str(parts / "quadlet" / version / "quadlet") for version in ("5.4.2", "5.8.6")]
+    assert printed.out.split() == [*generators, str(server)]
     assert printed.err == ""
 
 
 @pytest.mark.usefixtures("programs")
-def test_without_apt_one_line_a_suite_says_what_is_lacking_and_what_follows(
+def test_with_nothing_at_all_one_line_a_part_says_what_is_lacking_and_what_follows(
     parts: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert fetch_parts.main([]) == 4
     said = capsys.readouterr().err.splitlines()
-    assert [line.partition(": apt-get is not installed")[0] for line in said] == [
+    assert [line.partition(": apt-get is not installed")[0] for line in said[:2]] == [
         "fetch_parts: no new Quadlet of Debian trixie",
         "fetch_parts: no new Quadlet of Debian sid",
     ]
-    assert all(line.endswith("come out of Debian packages; its tests are skipped") for line in said)
+    assert all(line.endswith("come out of Debian packages; its tests are skipped") for line in said[:2])
+    lacking = "cmake, make, gcc, g++ are not installed, and llama-server is built from its source"
+    install = "(on Debian: apt-get install cmake make gcc g++)"
+    assert said[2:] == [f"fetch_parts: no new llama-server b11434: {lacking} {install}; its tests are skipped"]
     assert not parts.exists()
 
 
@@ -102,6 +116,7 @@ def test_a_mirror_that_fails_is_told_in_apts_first_error(
         'echo "W: noise" >&2; echo "E: Failed to fetch it" >&2; echo "E: later" >&2; exit 100',
     )
     fetched(parts, {"trixie": "5.4.2"})
+    built(parts)
     assert fetch_parts.main(["--refresh"]) == 4
     why = "Failed to fetch it (QUADGEN_DEBIAN_MIRROR names another mirror)"
     assert capsys.readouterr().err.splitlines() == [
@@ -111,9 +126,9 @@ def test_a_mirror_that_fails_is_told_in_apts_first_error(
 
 
 def test_without_debians_keys_nothing_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch_parts, "KEYRINGS", (str(tmp_path / "none.gpg"),))
+    monkeypatch.setattr(fetch_quadlet, "KEYRINGS", (str(tmp_path / "none.gpg"),))
     with pytest.raises(CannotFetch, match="debian-archive-keyring is not installed"):
-        fetch_parts.download(tmp_path, "http://mirror.invalid/debian", "sid")
+        fetch_quadlet.download(tmp_path, "http://mirror.invalid/debian", "sid")
 
 
 def test_the_generator_of_a_downloaded_package_lands_under_its_own_version(
@@ -127,6 +142,7 @@ def test_the_generator_of_a_downloaded_package_lands_under_its_own_version(
         f'case "$*" in *print-uris*) printf "%s" "{LISTING.splitlines()[0]}";; '
         f"*download*) cp {package} podman_9.8.7+ds1-1_all.deb;; esac",
     )
+    built(parts)
     assert fetch_parts.main([]) == 0
     generator = parts / "quadlet" / "9.8.7" / "quadlet"
     assert os.access(generator, os.X_OK)
@@ -137,30 +153,30 @@ def test_the_generator_of_a_downloaded_package_lands_under_its_own_version(
 def test_a_package_without_a_generator_is_told_by_its_name(tmp_path: Path) -> None:
     package = podman_package(tmp_path, member="usr/bin/podman")
     with pytest.raises(CannotFetch, match=r"podman\.deb holds no Quadlet generator"):
-        fetch_parts.extract(package, tmp_path)
+        fetch_quadlet.extract(package, tmp_path)
 
 
 def test_a_file_that_is_no_package_is_told_by_its_name(tmp_path: Path) -> None:
     real("dpkg-deb")
     (tmp_path / "podman.deb").write_bytes(b"<html>captive portal</html>")
     with pytest.raises(CannotFetch, match=r"podman\.deb cannot be unpacked"):
-        fetch_parts.extract(tmp_path / "podman.deb", tmp_path)
+        fetch_quadlet.extract(tmp_path / "podman.deb", tmp_path)
 
 
 def test_a_stamp_whose_program_is_gone_does_not_count(parts: Path) -> None:
     fetched(parts, {"sid": "5.8.6"})
     home = parts / "quadlet"
-    assert fetch_parts.present(home, "sid") == home / "5.8.6" / "quadlet"
+    assert fetch_quadlet.present(home, "sid") == home / "5.8.6" / "quadlet"
     (home / "5.8.6" / "quadlet").chmod(0o644)
-    assert fetch_parts.present(home, "sid") is None
+    assert fetch_quadlet.present(home, "sid") is None
     (home / "sid.stamp").write_bytes(b"\n")
-    assert fetch_parts.present(home, "sid") is None
+    assert fetch_quadlet.present(home, "sid") is None
 
 
 def keyring(monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
     path = directory / "debian.gpg"
     path.touch()
-    monkeypatch.setattr(fetch_parts, "KEYRINGS", (str(path),))
+    monkeypatch.setattr(fetch_quadlet, "KEYRINGS", (str(path),))
 
 
 def real(program: str) -> str:
@@ -184,5 +200,5 @@ def podman_package(directory: Path, member: str = "usr/libexec/podman/quadlet") 
         encoding="utf-8",
     )
     package = directory / "podman.deb"
-    fetch_parts.run([builder, "--root-owner-group", "--build", str(root), str(package)], directory)
+    run([builder, "--root-owner-group", "--build", str(root), str(package)], directory, why="a test makes packages")
     return package

@@ -108,6 +108,15 @@ def test_a_python_that_cannot_make_environments_is_told_how(checkout: Path) -> N
     assert not (checkout / ".venv").exists()
 
 
+def test_parts_are_brought_by_the_environments_python_where_there_is_one(checkout: Path) -> None:
+    assert make(checkout, "parts") == (0, "", ["python tests/fetch_parts.py"])
+    environment = checkout / ".venv" / "bin" / "python"
+    environment.parent.mkdir(parents=True)
+    environment.write_text(PYTHON.replace("python $*", "its python $*"), encoding="utf-8")
+    environment.chmod(0o755)
+    assert make(checkout, "parts", REFRESH="1") == (0, "", ["its python tests/fetch_parts.py --refresh"])
+
+
 def test_help_lists_every_target(checkout: Path) -> None:
     done = subprocess.run([MAKE, "help"], cwd=checkout, capture_output=True, text=True, check=True)
     listed = {line.split()[1] for line in done.stdout.splitlines() if line.startswith("  make ")}
