@@ -15,7 +15,7 @@ from source import ROOT
 
 HERE = Path(__file__).parent / "refusals"
 DIRECTORIES = sorted(path.name for path in HERE.iterdir())
-HARMLESS = {"context-unknown", "deprecated-flag", "image-unverified"}
+HARMLESS = {"context-unknown", "deprecated-flag", "image-unverified", "sandbox-loosened"}
 """Codes that never refuse a fleet."""
 ELSEWHERE = {
     "file-missing",  # of a rendered tree

@@ -154,7 +154,7 @@ def test_a_card_is_passed_by_its_id(card: str, passed: str) -> None:
         ("/srv/models//plain.gguf", "/models/plain.gguf"),
         ("/srv//models/a/plain.gguf", "/models/a/plain.gguf"),
         ("/srv/modelsx/plain.gguf", "/srv/modelsx/plain.gguf"),
-        ("~/plain.gguf", "/home/ada/plain.gguf"),
+        ("~/m/plain.gguf", "/home/ada/m/plain.gguf"),
         ("-md", "/models/-md"),
     ],
 )

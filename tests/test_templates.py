@@ -274,7 +274,7 @@ def test_a_template_of_the_fleet_reaches_no_python(reach: str) -> None:
 @pytest.mark.parametrize(
     ("name", "fleet", "old", "new", "key"),
     [
-        (CONTAINER, QUADLET, "Notify=healthy", "Notify=true", "Notify"),
+        (CONTAINER, QUADLET, "Notify={{ unit.notify | last }}", "Notify=true", "Notify"),
         (CONTAINER, QUADLET, "HealthCmd={{ unit.health.command | json_words }}", 'HealthCmd=["true"]', "HealthCmd"),
         (SERVICE, GPU, "DevicePolicy=closed", "DevicePolicy=closed\nDeviceAllow=/dev/mem rw", "DeviceAllow"),
         (SERVICE, GPU, "DeviceAllow={{ node | line }}", "", "DeviceAllow"),

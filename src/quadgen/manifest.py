@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
@@ -12,12 +12,13 @@ from typing import Final
 from quadgen import quadlet_keys
 from quadgen.resolution import Resolution
 from quadgen.tree import File, HostTree
-from quadgen.units import ContainerUnit, Unit
+from quadgen.units import ContainerUnit, Unit, locks_memory
 
-_HEALTHY: Final = "5.0.0"
-"""The first Podman whose Quadlet knows Notify=healthy (its release notes)."""
+_HEALTHY: Final = "\nNotify=healthy\n"
 _keys: Final = re.compile(r"\n([A-Za-z\[][^=\n]*)").findall
 """Every section in its brackets and every key of a unit, in order; a line break must stand in front of each."""
+_arguments: Final = re.compile(r'\nPodmanArgs="?(-[^\n"]*)').findall
+"""Every line of PodmanArgs=, from its first word on."""
 Needs = tuple[tuple[str, tuple[str, ...]], ...]
 """What a host must have, by kind, in the order of the manifest."""
 
@@ -77,6 +78,7 @@ def _needs(resolution: Resolution) -> Needs:
         ("files", resolution.files),
         ("groups", ("render", "video") if resolution.devices.names and joined else ()),
         ("linger", (host.rootless,) if host.rootless else ()),
+        ("memlock", (host.rootless,) if host.rootless and locks_memory(resolution) else ()),
         ("networks", tuple(name for name in resolution.networks if name != "host")),
         ("programs", (resolution.binary, "curl") if native else ()),
         ("secrets", tuple(secrets)),
@@ -84,19 +86,37 @@ def _needs(resolution: Resolution) -> Needs:
     )
 
 
-@lru_cache(maxsize=256)
-def _floor(keys: tuple[str, ...], *, healthy: bool) -> str:
-    """The least Podman that takes these sections and keys; few units differ in that."""
-    least = "4.4.0"
+def _floors(keys: tuple[str, ...], *, healthy: bool) -> Iterator[tuple[str, str]]:
+    """Each key of a unit with the first Podman that takes it; `Notify=healthy` by that name."""
     section = ""
     for key in keys:
         if key[0] == "[":
             section = key[1:-1]
         elif section in ("Container", "Quadlet"):
-            floor = _HEALTHY if healthy and key == "Notify" else quadlet_keys.floor(section, key)
-            if floor is not None and not quadlet_keys.at_least(least, floor):
-                least = floor
+            if healthy and key == "Notify":
+                yield "Notify=healthy", quadlet_keys.HEALTHY
+            elif (floor := quadlet_keys.floor(section, key)) is not None:
+                yield f"{key}=", floor
+
+
+@lru_cache(maxsize=256)
+def _floor(keys: tuple[str, ...], arguments: tuple[str, ...], *, healthy: bool) -> str:
+    """The least Podman that takes these sections, keys and arguments; few units differ in that."""
+    least = "4.4.0"
+    for floor in (
+        *(since for _, since in _floors(keys, healthy=healthy)),
+        *map(quadlet_keys.argument_floor, arguments),
+    ):
+        if floor is not None and not quadlet_keys.at_least(least, floor):
+            least = floor
     return least
+
+
+def too_new(text: str, podman: str) -> tuple[tuple[str, str], ...]:
+    """The keys of a container's unit that this Podman does not know, each with the first that does."""
+    lines = f"\n{text}"
+    found = _floors(tuple(_keys(lines)), healthy=_HEALTHY in lines)
+    return tuple(dict.fromkeys(each for each in found if not quadlet_keys.at_least(podman, each[1])))
 
 
 def _rendered(unit: Unit, text: str, needs: Needs) -> Rendered:
@@ -110,7 +130,9 @@ def _rendered(unit: Unit, text: str, needs: Needs) -> Rendered:
         f'"unit": {encode_basestring(unit.unit)}}}'
     )
     podman = (
-        _floor(tuple(_keys(lines)), healthy="\nNotify=healthy\n" in lines) if isinstance(unit, ContainerUnit) else None
+        _floor(tuple(_keys(lines)), tuple(_arguments(lines)), healthy=_HEALTHY in lines)
+        if isinstance(unit, ContainerUnit)
+        else None
     )
     return Rendered(unit=unit, data=data, entry=entry, needs=needs, podman=podman)
 

@@ -26,6 +26,7 @@ from quadgen.tree import HostTree, Template
 from quadgen.unitfile import Unsafe
 from quadgen.units import build
 
+_LEDGER: Final = (".yml", ".yaml", ".json")
 _NONE: Final[Mapping[str, FlagTable]] = MappingProxyType({})
 
 
@@ -88,6 +89,11 @@ class _Reading:
                 message = f"there is no ledger {pattern}"
                 self.sink.add(Problem(code="missing-file", message=message, path=("measurements", position)))
             for name in names:
+                if not name.endswith(_LEDGER):  # a refusal of a ledger quotes it, and it may be anybody's secret
+                    message, hint = f"{name} is no ledger by its name", "a ledger ends in .yml"
+                    path = ("measurements", position)
+                    self.sink.add(Problem(code="unexpected-value", message=message, path=path, hint=hint))
+                    continue
                 document = self.document(name, self.files.read(name))
                 if document is not None:
                     rows += read_ledger(name, document.data, shipped=False, collector=self.sink)
@@ -108,8 +114,13 @@ class _Reading:
             except Unavailable as error:
                 self.sink.add(Problem(code="missing-file", message=str(error), path=("engines", name, "flags")))
             except Rejected as rejected:
-                self.sink.extend(rejected.problems)
+                self.sink.extend(map(_unquoted, rejected.problems))
         return found
+
+
+def _unquoted(problem: Problem) -> Problem:
+    """The problem without its line of a file that any name of the fleet may have made quadgen read."""
+    return problem if problem.place is None else replace(problem, place=replace(problem.place, text=""))
 
 
 def _trees(resolved: Resolved, renderer: Renderer, fleet: Fleet, sink: Collector) -> tuple[HostTree, ...]:

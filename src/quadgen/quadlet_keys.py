@@ -43,17 +43,41 @@ _READER_OF: Final[Mapping[str, Reader]] = {
 }
 _REPEATED: Final = frozenset({"key_val", "args_all", "strv", "raw"})
 
-PODMAN_ARGS: Final[Mapping[str, str]] = {
-    "AppArmor": "--security-opt=apparmor=",
-    "HttpProxy": "--http-proxy=",
-    "Memory": "--memory=",
-    "Retry": "--retry=",
-    "RetryDelay": "--retry-delay=",
-}
-"""What to write as `PodmanArgs=`, followed by the value, where Podman is too old for a key of [Container].
+_ARGUMENTS: Final[Mapping[str, str]] = {
+    "AddHost": "--add-host=", "AppArmor": "--security-opt=apparmor=", "AutoUpdate": "--label=io.containers.autoupdate=",
+    "CgroupsMode": "--cgroups=", "DNS": "--dns=", "DNSOption": "--dns-option=", "DNSSearch": "--dns-search=",
+    "Entrypoint": "--entrypoint=", "GIDMap": "--gidmap=", "GroupAdd": "--group-add=", "HealthCmd": "--health-cmd=",
+    "HealthInterval": "--health-interval=", "HealthOnFailure": "--health-on-failure=",
+    "HealthRetries": "--health-retries=", "HealthStartPeriod": "--health-start-period=",
+    "HealthStartupCmd": "--health-startup-cmd=", "HealthStartupInterval": "--health-startup-interval=",
+    "HealthStartupRetries": "--health-startup-retries=", "HealthStartupSuccess": "--health-startup-success=",
+    "HealthStartupTimeout": "--health-startup-timeout=", "HealthTimeout": "--health-timeout=",
+    "HostName": "--hostname=", "HttpProxy": "--http-proxy=", "IP": "--ip=", "IP6": "--ip6=",
+    "LogDriver": "--log-driver=", "LogOpt": "--log-opt=", "Mask": "--security-opt=mask=", "Memory": "--memory=",
+    "NetworkAlias": "--network-alias=", "Notify": "--sdnotify=", "PidsLimit": "--pids-limit=", "Pull": "--pull=",
+    "ReadOnlyTmpfs": "--read-only-tmpfs=", "Retry": "--retry=", "RetryDelay": "--retry-delay=",
+    "Secret": "--secret=", "SecurityLabelDisable": "--security-opt=label=disable",
+    "SecurityLabelFileType": "--security-opt=label=filetype:", "SecurityLabelLevel": "--security-opt=label=level:",
+    "SecurityLabelNested": "--security-opt=label=nested", "SecurityLabelType": "--security-opt=label=type:",
+    "ShmSize": "--shm-size=", "StopSignal": "--stop-signal=", "StopTimeout": "--stop-timeout=",
+    "SubGIDMap": "--subgidname=", "SubUIDMap": "--subuidname=", "Sysctl": "--sysctl=", "Tmpfs": "--tmpfs=",
+    "UIDMap": "--uidmap=", "Ulimit": "--ulimit=", "Unmask": "--security-opt=unmask=", "UserNS": "--userns=",
+    "WorkingDir": "--workdir=",
+}  # fmt: skip
+"""The argument of podman-run(1) that says what a key newer than Podman 4.4.0 says, up to its value.
 
-These and ReloadCmd= and ReloadSignal=, which `podman run` has no argument for, are the keys newer than 5.4.2.
+By Podman's pkg/systemd/quadlet/quadlet.go at 5.8.2, which makes these arguments of these keys, and by its
+cmd/podman/common/create.go at 4.4.0, which has them all but for those in `_LATER`. Left out is what podman-run(1)
+has no argument for (ReloadCmd, ReloadSignal, StartWithPod, ServiceName), what stands before `run` or instead of the
+image (GlobalArgs, ContainersConfModule, Rootfs), what names other Quadlet units, which no argument does (Mount, Pod),
+and what Podman itself learned with the key (HealthLogDestination, HealthMaxLogCount, HealthMaxLogSize).
 """
+_LATER: Final[Mapping[str, str]] = {
+    "Notify": "4.7.0", "Retry": "5.0.0", "RetryDelay": "5.0.0", "SecurityLabelNested": "4.5.0",
+}  # fmt: skip
+"""The first Podman with an argument that 4.4.0 does not have: `--sdnotify=healthy`, `--retry`, `label=nested`."""
+HEALTHY: Final = "5.0.0"
+"""The first Podman whose Quadlet knows Notify=healthy; older ones know the key and read another word as no."""
 
 _VERSION: Final = re.compile(
     r"v?(\d{1,6})(?:\.(\d{1,6}))?(?:\.(\d{1,6}))?([-~](?:rc|dev|alpha|beta)[\w.]*)?(?:[-+][\w.+~-]*)?",
@@ -75,6 +99,32 @@ def floor(section: str, key: str) -> str | None:
 def reader(key: str) -> Reader | None:
     """Tell how Podman reads a key of [Container]; None where it has no such key."""
     return _READER_OF.get(key)
+
+
+@lru_cache(maxsize=64)
+def lacking(podman: str) -> frozenset[str]:
+    """The keys of [Container] that a Podman would drop the unit for, Notify=healthy among them as `Notify`."""
+    newer = {key for key, since in _floors()["Container"].items() if not at_least(podman, since)}
+    return frozenset(newer if at_least(podman, HEALTHY) else {*newer, "Notify"})
+
+
+def argument(key: str, value: str, podman: str) -> str | None:
+    """The argument of podman-run(1) that says `key=value` to a Podman without the key; None where it has none.
+
+    `value` is one word, or one line, as the key's reader gives it, and `true` or `false` for a switch. Empty where
+    nothing need be said.
+    """
+    start = _ARGUMENTS.get(key)
+    if start is None or (key in _LATER and not at_least(podman, _LATER[key])):
+        return None
+    if start[-1] in "=:":
+        return f"{start}{value}"
+    return start if value == "true" else ""
+
+
+def argument_floor(text: str) -> str | None:
+    """The first Podman that takes an argument of `argument`; None where every Podman with a Quadlet does."""
+    return next((since for key, since in _LATER.items() if text.startswith(_ARGUMENTS[key])), None)
 
 
 def repeats(section: str, key: str) -> bool:

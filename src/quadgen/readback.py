@@ -77,8 +77,10 @@ def _container(unit: ContainerUnit, values: Values) -> Iterator[tuple[str, Any, 
     yield "Image", unit.image, _one(raw("Image"))
     yield "ContainerName", unit.name, _one(raw("ContainerName"))
     yield "Entrypoint", unit.entrypoint, _one(raw("Entrypoint"))
+    if unit.seccomp is not None:
+        yield "SeccompProfile", unit.seccomp, _one(raw("SeccompProfile"))
     yield "HealthCmd", [] if unit.health is None else [json_words(unit.health.command)], raw("HealthCmd")
-    yield "Notify", [] if unit.health is None else ["healthy"], raw("Notify")
+    yield "Notify", [] if unit.notify is None else [unit.notify], raw("Notify")
     yield "Volume", list(unit.mounts), [unspecify(value) for value in raw("Volume")]
     yield "PublishPort", list(unit.ports), [unspecify(value) for value in raw("PublishPort")]
     yield "Network", list(unit.networks), [unspecify(value) for value in raw("Network")]
@@ -91,6 +93,11 @@ def _container(unit: ContainerUnit, values: Values) -> Iterator[tuple[str, Any, 
         "PodmanArgs",
         [*unit.podman_args, *(word for text in added("PodmanArgs") for word in split_args(text))],
         _words(raw("PodmanArgs"), split_args),
+    )
+    yield (
+        "Mask",
+        [*unit.masks, *(word for text in added("Mask") for word in split_args(text))],
+        _words(raw("Mask"), split_args),
     )
     for key in ("GlobalArgs", "Unmask"):
         yield key, [word for text in added(key) for word in split_args(text)], _words(raw(key), split_args)

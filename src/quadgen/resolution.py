@@ -12,12 +12,20 @@ STOP_GRACE = 15
 """Seconds between Podman's SIGKILL and systemd's, so that Podman removes the container itself."""
 
 
+UNIFIED = -1
+"""`vram` of a card that computes in the host's own memory."""
+
+
+UNLIMITED = -1
+"""`memlock` without a bound."""
+
+
 class Argument(NamedTuple):
     """One option with its value, as consecutive words of the argument vector."""
 
     words: tuple[Word, ...]
     why: str
-    """The field of the fleet file that decided it, or the rule."""
+    """The field of the fleet file that decided it, several of them with commas between, or the rule."""
 
 
 class Variable(NamedTuple):
@@ -80,7 +88,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """One GPU of a host. `vram` and `reserve` in bytes; `vram` None: unknown; -1: the host's own memory."""
+    """One GPU of a host. `vram` and `reserve` in bytes; `vram` None: unknown; `UNIFIED`: the host's own."""
 
     position: int
     name: str | None
@@ -190,7 +198,7 @@ class Secret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Bounds; None is the system's own. Sizes in bytes; -1 in `memlock` is unlimited."""
+    """Bounds; None is the system's own. Sizes in bytes; `memlock` may be `UNLIMITED`."""
 
     memory: int | None = None
     cpus: float | None = None

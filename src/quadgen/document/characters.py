@@ -7,9 +7,14 @@ from quadgen.document.spans import at
 from quadgen.problems import Place, Problem, Rejected
 
 _PLAIN = bytes((*b"\t\n\r", *range(0x20, 0x7F)))
-_FORBIDDEN = "[^\t\n\r -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+_FORBIDDEN = (
+    "[^\t\n\r -~\xa0-\u061b\u061d-\u200d\u2010-\u2027\u202f-\u2065\u206a-\ud7ff"
+    "\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
 """What https://yaml.org/spec/1.2.2/#51-character-set leaves out, and the byte order mark inside a text, and
-U+0085, U+2028 and U+2029, which end a line in YAML 1.1 and do not in YAML 1.2. Compiling it costs more than reading
+U+0085, U+2028 and U+2029, which end a line in YAML 1.1 and do not in YAML 1.2, and what turns the text around it
+(UAX #9's explicit directional characters), so that a review reads another text than the machine does
+(https://www.cve.org/CVERecord?id=CVE-2021-42574). Compiling it costs more than reading
 a small fleet, which seldom needs it."""
 _SAVE = "save the file as UTF-8"
 _LATIN = 0xA0
@@ -64,6 +69,12 @@ def _bad_character(name: str, text: str, offset: int) -> Rejected:
         case "\x85" | "\u2028" | "\u2029":
             message = f"U+{code:04X} ends a line for some readers of YAML and not for others"
             hint = f'write it as "\\u{code:04X}" in double quotes'
+        case "\u061c" | "\u200e" | "\u200f" | "\u202a" | "\u202b" | "\u202c" | "\u202d" | "\u202e":
+            message = f"U+{code:04X} turns the text around it, so that people read another than the machine"
+            hint = "delete it"
+        case "\u2066" | "\u2067" | "\u2068" | "\u2069":
+            message = f"U+{code:04X} turns the text around it, so that people read another than the machine"
+            hint = "delete it"
         case _:
             message = f"the character U+{code:04X} cannot stand in YAML"
             hint = f'delete it, or write it as "\\u{code:04X}" in double quotes'

@@ -7,12 +7,18 @@ Validators raise `PydanticCustomError` whose type is the problem's code and whos
 import re
 from typing import Annotated, Any, Final
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from quadgen.document import Real, Whole, text_of
 
-_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_UNSEEN: Final = re.compile(
+    "[\xad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""What nobody sees, or what turns the text around it (Unicode's Default_Ignorable_Code_Point, without the selectors
+that colour a symbol, and the line separators): a review reads another text than the host gets."""
 _SIZE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT]i?B|[kmgtKMGT]|B)")
 _DURATION: Final = re.compile(r"(?:([0-9]+)h)? ?(?:([0-9]+)(?:m|min))? ?(?:([0-9]+)(?:s|sec))?")
 # systemd and Podman both read single letters as powers of 1024 (systemd.resource-control(5), podman-run(1)).
@@ -46,7 +52,14 @@ def _text(value: Any) -> str:  # noqa: ANN401 - YAML holds anything
         text = text_of(value)
     if _CONTROL.search(text):
         raise wrong("holds a control character that no unit can carry", code="unsafe-value")
+    if not text.isascii() and (unseen := _UNSEEN.search(text)):
+        raise wrong(f"holds U+{ord(unseen[0]):04X}, which nobody sees", "delete it", "unsafe-value")
     return text
+
+
+def key(value: Any) -> Any:  # noqa: ANN401 - a key is always text
+    """A name that the fleet gives something, as it may stand in a unit."""
+    return _one_line(value) if isinstance(value, str) else value
 
 
 def _one_line(value: Any) -> str:  # noqa: ANN401 - YAML holds anything
@@ -211,4 +224,4 @@ Width = Annotated[int, whole(1, 1024), _json(type="integer", minimum=1, maximum=
 UserName = Annotated[str, PlainValidator(_user), _json(type="string", pattern="^[a-z_][a-z0-9_-]*$")]
 FlagValue = Annotated[Any, PlainValidator(_flag_value), _json()]
 UnitValue = Annotated[Any, PlainValidator(_unit_value), _json(type=["string", "number", "boolean", "array", "null"])]
-Key = Annotated[str, Field(min_length=1)]
+Key = Annotated[str, BeforeValidator(key), Field(min_length=1)]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from quadgen.engines.side_doors import reaches_speculation_path
 from quadgen.resolution import EngineEntry, Host, Mount, Secret, Variable
-from quadgen.resolve import files, overrides, variables
+from quadgen.resolve import files, literals, overrides, privileges, variables
 from quadgen.resolve.report import Reporter, unknown
 from quadgen.unitfile import Spec, Word
 
@@ -74,6 +74,10 @@ def labels(ask: Reporter) -> tuple[tuple[str, str], ...]:
     for name in found.keys() & _PODMAN_LABELS.keys():
         message = f"the label {name} is decided by `{_PODMAN_LABELS[name]}`"
         ask.add("unexpected-value", message, "labels", name, hint=f"use `{_PODMAN_LABELS[name]}`", at_key=True)
+    for name, value in found.items():
+        if literals.is_secret(value) or literals.names_secret(name, value):
+            code, message, hint = literals.refusal(f"the label {name}")
+            ask.add(code, message, "labels", name, hint=hint)
     return tuple(sorted(found.items()))
 
 
@@ -81,13 +85,16 @@ def peers(ask: Reporter, key: str, services: frozenset[str]) -> tuple[str, ...]:
     """`after` or `conflicts` as unit names. `x.service` is right on every Podman; `x.container` only from 5.5.0."""
     found = []
     for name in ask.get(key) or ():
-        if name == ask.service:
+        if name.removesuffix(".service").removesuffix(".container") == ask.service:
             ask.add("unexpected-value", f"`{key}` names the service itself", key)
         elif name in services:
             found.append(f"{name}.service")
         elif name.removesuffix(".container") in services:
             found.append(f"{name.removesuffix('.container')}.service")
         elif overrides.is_unit_name(name):
+            wrong = privileges.dependency_refusal(f"`{key}`", name)
+            if wrong is not None:
+                ask.add(wrong[0], wrong[1], key, hint=wrong[2])
             found.append(name)
         else:
             message, hint = unknown("service", name, sorted(services - {ask.service or ""}))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from quadgen.engines.side_doors import reaches_speculation_path
 from quadgen.problems import Path, Problem
 from quadgen.resolution import Host, Mount
+from quadgen.resolve import reach
 from quadgen.resolve.report import Reporter
 
 _SHARD = re.compile(r"(.*)-([0-9]{5})-of-([0-9]{5})\.gguf")
@@ -68,6 +69,8 @@ class Shelf:
     models_dir: str
     """On the host."""
     writable: bool
+    cached: bool = True
+    """Whether the container has its HOME at CACHE."""
     files: list[str] = field(default_factory=list)
     """On the host: each must be there before the server starts."""
     seen: list[str] = field(default_factory=list)
@@ -75,13 +78,25 @@ class Shelf:
     mounts: dict[str, Mount] = field(default_factory=dict)
 
     @property
+    def home(self) -> str | None:
+        """HOME of a container; None where it is the image's own."""
+        return CACHE if self.cached else None
+
+    @property
     def inside(self) -> str:
         """models_dir as the server sees it."""
         return INSIDE if self.host.runtime == "podman" else self.models_dir
 
-    def mount_models(self) -> None:
-        """Mount models_dir itself, which a fetching server writes to."""
-        self._mount(self.models_dir, INSIDE, ("models_dir",))
+    def write_models(self) -> None:
+        """Let the server write to models_dir itself, because it fetches its model."""
+        self._reach(self.models_dir, ("models_dir",), writable=True)
+        if self.host.runtime == "podman":
+            self._mount(self.models_dir, INSIDE, ("models_dir",))
+
+    def _reach(self, source: str, at: Path, *, writable: bool) -> None:
+        wrong = reach.path_refusal(source, self.host.home, writable=writable)
+        if wrong is not None:
+            self._refuse(wrong[1], at, wrong[2], wrong[0])
 
     def _mount(self, source: str, target: str, at: Path) -> None:
         if ":" in source:
@@ -106,6 +121,8 @@ class Shelf:
         if self.host.runtime == "systemd":
             return path
         if covers(self.models_dir, path):
+            if INSIDE not in self.mounts:
+                self._reach(self.models_dir, ("models_dir",), writable=False)
             self._mount(self.models_dir, INSIDE, ("models_dir",))
             self.seen.append(posixpath.join(INSIDE, path.removeprefix(f"{self.models_dir}/")))
             return self.seen[-1]
@@ -113,12 +130,14 @@ class Shelf:
         if hides(directory):
             message = f"mounting {directory} for {name} would hide the container's own"
             self._refuse(message, at, "move the file to a directory of its own")
-        elif covers(INSIDE, directory) or covers(CACHE, directory):
+        elif covers(INSIDE, directory) or (self.cached and covers(CACHE, directory)):
             message = f"{directory} is taken in the container, so {name} cannot be seen at its own path"
             self._refuse(message, at, f"set `models_dir: {directory}`, or move the file")
-        elif reaches_speculation_path(directory, home=CACHE):
+        elif reaches_speculation_path(directory, home=self.home):
             message = f"{directory} is where llama-server reads a config.ini, which reaches speculation"
             self._refuse(message, at, "move the file", "speculation-outside-profile")
+        else:
+            self._reach(directory, at, writable=False)
         self._mount(directory, directory, at)
         self.seen.append(path)
         return path
@@ -175,7 +194,9 @@ def volume(text: str, ask: Reporter, host: Host, shelf: Shelf, program: str) -> 
         ask.add("unsafe-value", f"{text!r} is no src:dst[:options]", "volumes", hint=hint)
         return None
     source, target, options = at_home(parts[0], host), parts[1], parts[2] if len(parts) > 2 else ""  # noqa: PLR2004 - the third part
-    wrong: _Refusal | None = _source(source) or _target(target, shelf, program) or _options(options, host)
+    wrong: _Refusal | None = (
+        _source(source) or _target(target, shelf, program) or _options(options, host) or _reached(source, options, host)
+    )
     if wrong is not None:
         ask.add(wrong[0], wrong[1], "volumes", hint=wrong[2])
         return None
@@ -200,11 +221,18 @@ def _source(source: str) -> _Refusal | None:
     return ("unsafe-value", f"{source!r} is no absolute path without ..", None) if dots else None
 
 
+def _reached(source: str, options: str, host: Host) -> _Refusal | None:
+    if not source.startswith("/"):
+        return None
+    writable = not {"ro", "O"}.intersection(options.split(","))  # an overlay keeps what is written to itself
+    return reach.path_refusal(clean(source), host.home, writable=writable)
+
+
 def _target(written: str, shelf: Shelf, program: str) -> _Refusal | None:
     if not written.startswith("/") or "/../" in f"{written}/":
         return "unsafe-value", f"{written!r} is no absolute path without ..", None
     target = clean(written).rstrip("/") or "/"
-    if reaches_speculation_path(target, home=CACHE):
+    if reaches_speculation_path(target, home=shelf.home):
         message = f"{target} is where llama-server reads a config.ini, which reaches speculation"
         return "speculation-outside-profile", message, "mount it elsewhere"
     if hides(target, program):

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from quadgen import quadlet_keys, systemd_keys
+from quadgen.engines.base import Refusal
 from quadgen.engines.side_doors import reaches_speculation_path
 from quadgen.resolution import Host
-from quadgen.resolve import podman_args
+from quadgen.resolve import literals, podman_args, privileges, reach
 from quadgen.resolve.files import clean, covers
-from quadgen.resolve.podman_args import Refusal
 from quadgen.unitfile import Malformed, Unsafe, line, split_args, split_strv
 
 UNIT_NAME: Final = re.compile(
@@ -30,8 +30,13 @@ _ON: Final = frozenset({"1", "yes", "true", "on"})
 _OFF: Final = frozenset({"0", "no", "false", "off"})
 
 
-def refusals(host: Host, section: str, key: str, values: tuple[str, ...], program: str | None) -> Iterator[Refusal]:
-    """Everything that is wrong with the values of one key. `program` is what a native unit runs, where it is known."""
+def refusals(
+    host: Host, service: str, section: str, key: str, values: tuple[str, ...], program: str | None
+) -> Iterator[Refusal]:
+    """Everything that is wrong with the values of one key of the unit of `service`.
+
+    `program` is what a native unit runs, where it is known.
+    """
     for value in values:
         if value.strip() != value or value.endswith("\\"):
             message = f"{key}= cannot carry {value!r}: outer blanks and a last backslash are lost or join lines"
@@ -44,13 +49,43 @@ def refusals(host: Host, section: str, key: str, values: tuple[str, ...], progra
             return
     if len(values) > 1 and not _repeats(section, key):
         yield "unexpected-value", f"{key}= takes one value: of several lines the last one counts", "keep one"
-    yield from podman_args.doors(key, values)
+    doors = list(podman_args.doors(key, values))
+    if doors:
+        yield from doors
+        return
+    if any(map(literals.is_secret, values)):
+        yield literals.refusal(f"{key}=")
+        return
     if section == "Container":
         yield from _container(host, key, values)
-    elif key in _UNIT_LISTS:
+        return
+    if key in _UNIT_LISTS:
         yield from _units(host, key, values)
-    elif section == "Service" and key in ("BindPaths", "BindReadOnlyPaths"):
+        named = [name for value in values for name in value.split()]
+        yield from (each for name in named if (each := privileges.dependency_refusal(f"{key}=", name)))
+    if section == "Service":
+        yield from _service(host, service, key, values, program)
+    else:
+        for value in values:
+            yield from privileges.unit_refusals(key, value)
+
+
+def _service(host: Host, service: str, key: str, values: tuple[str, ...], program: str | None) -> Iterator[Refusal]:
+    for value in values:
+        yield from privileges.service_refusals(host, service, key, value)
+    if key in ("BindPaths", "BindReadOnlyPaths"):
         yield from _binds(host, key, values, program)
+    elif key == "ReadWritePaths":
+        yield from (each for value in values for path in value.split() if (each := _reached(host, key, path)))
+    elif key == "DeviceAllow":
+        yield from (each for value in values if (each := reach.device_class_refusal(value)))
+
+
+def _reached(host: Host, key: str, path: str) -> Refusal | None:
+    """Why a native service may not have a path; anybody may read what anybody may read."""
+    if key == "BindReadOnlyPaths" and host.user != "root":
+        return None
+    return reach.path_refusal(clean(path.lstrip("-+")), host.home, writable=key != "BindReadOnlyPaths")
 
 
 def _repeats(section: str, key: str) -> bool:
@@ -59,36 +94,43 @@ def _repeats(section: str, key: str) -> bool:
     return systemd_keys.repeats(section, key) or key.startswith("X-")
 
 
+def words(key: str, values: tuple[str, ...]) -> list[str]:
+    """What Podman reads in all values of a key of [Container]; a switch is `true` or `false`. Raises `Malformed`."""
+    match quadlet_keys.reader(key):
+        case "args_all" | "args_last" | "key_val":
+            return [word for value in values for word in split_args(value)]
+        case "strv":
+            return [word for value in values for word in split_strv(value)]
+        case "bool":
+            return ["true" if value.casefold() in _ON else "false" for value in values]
+        case _:
+            return list(values)
+
+
 def _container(host: Host, key: str, values: tuple[str, ...]) -> Iterator[Refusal]:
     reader = quadlet_keys.reader(key)
-    words: list[str] = []
-    for value in values:
-        try:
-            words += (
-                split_args(value)
-                if reader in ("args_all", "args_last", "key_val")
-                else split_strv(value)
-                if reader == "strv"
-                else [value]
-            )
-        except Malformed as error:
-            yield "unsafe-value", f"{key}={value}: {error.reason}", None
-            return
-    if ";" in words:
+    try:
+        found = words(key, values)
+    except Malformed as error:
+        yield "unsafe-value", f"{key}={values[0]}: {error.reason}", None
+        return
+    if reader == "last" and any(value[0] == '"' or value[-1] == '"' for value in values):
+        yield "unsafe-value", f"{key}=: double quotes at either end are lost", "leave them out"
+    if ";" in found:
         yield "unsafe-value", f"{key}=: a lone ; ends the command in the generated ExecStart=", None
-    if reader == "key_val" and any("=" not in word for word in words):
+    if reader == "key_val" and any("=" not in word for word in found):
         yield "unsafe-value", f"{key}= takes NAME=value, and the rest is dropped in silence", 'quote it: "NAME=a value"'
-    if reader == "bool" and any(word.casefold() not in _ON | _OFF for word in words):
+    if reader == "bool" and any(value.casefold() not in _ON | _OFF for value in values):
         yield "unexpected-value", f"{key}= takes true or false, and any other word is read as false", None
+    unmasked = list(podman_args.unmasked(found)) if key == "Unmask" else ()
+    yield from unmasked or (each for word in found if (each := privileges.container_refusal(key, word)))
     if key == "AddDevice":
         yield from _devices(values)
     elif key == "GroupAdd" and host.rootless and any(value != "keep-groups" for value in values):
         message = "keep-groups cannot be combined with other groups"
         yield "unsafe-value", message, "add the user to the group on the host"
-    elif key == "Unmask":
-        yield from podman_args.unmasked(words)
     elif key in ("PodmanArgs", "GlobalArgs"):
-        yield from podman_args.refusals(key, words)
+        yield from podman_args.refusals(key, found, host.podman)
 
 
 def _devices(values: tuple[str, ...]) -> Iterator[Refusal]:
@@ -97,6 +139,8 @@ def _devices(values: tuple[str, ...]) -> Iterator[Refusal]:
         yield "unsafe-value", message, "leave the - out"
     elif any(re.search(r"[\s\"']", value) for value in values):
         yield "unsafe-value", "AddDevice= takes one device without blanks and quotes", "write a list, one device each"
+    else:
+        yield from (each for value in values if (each := reach.device_refusal(value)))
 
 
 def _units(host: Host, key: str, values: tuple[str, ...]) -> Iterator[Refusal]:
@@ -130,3 +174,5 @@ def _binds(host: Host, key: str, values: tuple[str, ...], program: str | None) -
             elif program is not None and covers(target, program):
                 message = f"{target} would hide {program}, which the unit runs"
                 yield "unsafe-value", message, "bind something below another directory"
+            elif (wrong := _reached(host, key, source)) is not None:
+                yield wrong

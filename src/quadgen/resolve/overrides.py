@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from quadgen import quadlet_keys, systemd_keys
+from quadgen.problems import Severity
 from quadgen.resolution import Host, Override
-from quadgen.resolve import override_values
+from quadgen.resolve import override_values, privileges
 from quadgen.resolve.override_values import UNIT_NAME
 from quadgen.resolve.report import Reporter, nearest
 from quadgen.unitfile.quote import quoted
@@ -72,6 +73,9 @@ _FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "LimitNOFILE": "limits",
         "LoadCredential": "api_key",
         "SetCredential": "api_key",
+        "SetCredentialEncrypted": "api_key",
+        "LoadCredentialEncrypted": "api_key",
+        "ImportCredential": "api_key",
         "PAMName": "env",
         "RemainAfterExit": "restart",
         "KillMode": "stop_timeout",
@@ -95,6 +99,7 @@ _REMOVED: Final = {
     "InaccessiblePaths": "",
     "Mask": "",
     "PodmanArgs": "limits",
+    **privileges.KEPT,
 }
 """Keys that may be added to, but whose own lines cannot go: with the field that decides them, if one does."""
 _KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
@@ -125,15 +130,23 @@ def check(ask: Reporter, host: Host, program: str | None) -> tuple[Override, ...
         for key, values in (keys or {}).items():
             if _known(ask, host, section, key) and _possible(ask, host, ("unit", section, key), values, program):
                 found.append(_spelled(host, section, key, values))
+                _noted(ask, host, section, key, values)
     return tuple(found)
+
+
+def _noted(ask: Reporter, host: Host, section: str, key: str, values: tuple[str, ...] | None) -> None:
+    """Say what a key takes away of the sandbox, which is for the fleet to decide and for a review to see."""
+    looser = privileges.loosened(host, section, key, values)
+    if looser is not None:
+        ask.add("sandbox-loosened", looser, "unit", section, key, severity=Severity.NOTE, at_key=True)
 
 
 def _spelled(host: Host, section: str, key: str, values: tuple[str, ...] | None) -> Override:
     """The key, or for a Podman that lacks it the argument of podman-run(1) that says the same."""
-    floor = quadlet_keys.floor(section, key)
-    if section != "Container" or not values or floor is None or quadlet_keys.at_least(host.podman, floor):
+    if section != "Container" or not values or key not in quadlet_keys.lacking(host.podman):
         return Override(section, key, values)
-    return Override(section, "PodmanArgs", tuple(quoted(f"{quadlet_keys.PODMAN_ARGS[key]}{value}") for value in values))
+    words = (quadlet_keys.argument(key, word, host.podman) for word in override_values.words(key, values))
+    return Override(section, "PodmanArgs", tuple(quoted(word) for word in words if word))
 
 
 def _known(ask: Reporter, host: Host, section: str, key: str) -> bool:
@@ -158,7 +171,9 @@ def _known(ask: Reporter, host: Host, section: str, key: str) -> bool:
                 hint=f"did you mean {close}?" if close else "see podman-systemd.unit(5)",
             )
             return False
-        if not quadlet_keys.at_least(host.podman, floor) and key not in quadlet_keys.PODMAN_ARGS:
+        if not quadlet_keys.at_least(host.podman, floor) and (
+            section != "Container" or quadlet_keys.argument(key, "", host.podman) is None
+        ):
             ask.add(
                 "unsupported-key",
                 f"Podman {host.podman} has no {key}= (new in {floor}), and would drop the whole unit",
@@ -197,6 +212,10 @@ def _possible(
 ) -> bool:
     """Whether the values of a key, or their absence, leave alone what was decided; reports why not."""
     _, section, key = place
+    rooted = privileges.sandboxed_root(host, section, key)
+    if rooted is not None:
+        ask.add(rooted[0], rooted[1], *place, hint=rooted[2], at_key=True)
+        return False
     if values is None:
         if key not in _REMOVED:
             return True
@@ -204,7 +223,7 @@ def _possible(
         message = f"{key}= is decided by `{field}`" if field else f"quadgen's own {key}= cannot be taken out"
         ask.add("unexpected-value", message, *place, hint="add to it, or leave it out", at_key=True)
         return False
-    found = list(override_values.refusals(host, section, key, values, program))
+    found = list(override_values.refusals(host, ask.service or "", section, key, values, program))
     for code, message, hint in found:
         ask.add(code, message, *place, hint=hint)
     return not found

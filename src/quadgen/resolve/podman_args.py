@@ -8,10 +8,10 @@ of Podman 5.8.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from quadgen import quadlet_keys
+from quadgen.engines.base import Refusal
 from quadgen.engines.side_doors import doors_in, reaches_speculation_path
-
-Refusal = tuple[str, str, str | None]
-"""A code, a message and a hint."""
+from quadgen.resolve import privileges
 
 _SWITCHES: Final = frozenset(
     "--http-proxy --init --no-hostname --no-hosts --oom-kill-disable --read-only-tmpfs --tls-verify".split()  # noqa: SIM905 - reads better
@@ -19,8 +19,8 @@ _SWITCHES: Final = frozenset(
 _VALUES: Final = frozenset(
     """
     --add-host --annotation --arch --authfile --blkio-weight --blkio-weight-device --cap-add --cap-drop --cert-dir
-    --cgroup-conf --cgroup-parent --cgroupns --cgroups --cpu-period --cpu-quota --cpu-rt-period --cpu-rt-runtime
-    --cpu-shares --cpuset-cpus --cpuset-mems --creds --decryption-key --device-cgroup-rule --device-read-bps
+    --cgroup-conf --cgroupns --cgroups --cpu-period --cpu-quota --cpu-rt-period --cpu-rt-runtime
+    --cpu-shares --cpuset-cpus --cpuset-mems --creds --decryption-key --device-read-bps
     --device-read-iops --device-write-bps --device-write-iops --dns --dns-option --dns-search --expose --gidmap
     --group-add --health-log-destination --health-max-log-count --health-max-log-size --health-on-failure --hostname
     --hostuser --ip --ip6 --ipc --log-driver --log-opt --mac-address --memory-reservation --memory-swap
@@ -30,17 +30,21 @@ _VALUES: Final = frozenset(
     """.split()  # noqa: SIM905 - reads better
 )
 _GLOBAL_SWITCHES: Final = frozenset({"--syslog", "--transient-store"})
-_GLOBAL_VALUES: Final = frozenset(
-    """
-    --cdi-spec-dir --cgroup-manager --events-backend --imagestore --log-level --network-cmd-path --network-config-dir
-    --out --root --runroot --ssh --storage-driver --storage-opt --tmpdir --volumepath
-    """.split()  # noqa: SIM905 - reads better
-)
+_GLOBAL_VALUES: Final = frozenset({"--cgroup-manager", "--events-backend", "--log-level", "--storage-driver"})
+"""Not among them: what names a program that Podman runs (--network-cmd-path, --runtime, --hooks-dir, --cdi-spec-dir,
+the mount_program of --storage-opt), a file that it writes (--out), or where it keeps what it runs (--root)."""
+_SINCE: Final = {
+    "--cert-dir": "5.7.0", "--creds": "5.7.0", "--health-log-destination": "5.3.0", "--health-max-log-count": "5.3.0",
+    "--health-max-log-size": "5.3.0", "--no-hostname": "5.4.0", "--rdt-class": "4.8.0", "--retry": "5.0.0",
+    "--retry-delay": "5.0.0", "--shm-size-systemd": "4.5.0",
+}  # fmt: skip
+"""The first Podman with an option that 4.4.0 does not have, by its cmd/podman/common at each release."""
 _FIELDS: Final = {
     "--entrypoint": "engines.NAME.entrypoint", "--env": "env", "--env-file": "env", "--env-host": "env",
     "--env-merge": "env", "--unsetenv": "env", "--unsetenv-all": "env", "--secret": "secrets",
     "--volume": "volumes", "--mount": "volumes", "--tmpfs": "volumes", "--volumes-from": "volumes",
-    "--image-volume": "volumes", "--device": "devices", "--gpus": "devices", "--label": "labels",
+    "--image-volume": "volumes", "--device": "devices", "--device-cgroup-rule": "devices", "--gpus": "devices",
+    "--label": "labels",
     "--label-file": "labels", "--memory": "limits", "--cpus": "limits", "--pids-limit": "limits",
     "--shm-size": "limits", "--name": "services", "--network": "network", "--net": "network", "--pod": "network",
     "--pod-id-file": "network", "--publish": "port", "--publish-all": "port", "--pull": "pull", "--restart": "restart",
@@ -53,26 +57,33 @@ _FIELDS: Final = {
 """Arguments that a field of the fleet decides."""
 
 
-def refusals(key: str, words: Iterable[str]) -> Iterator[Refusal]:
-    """What is wrong with the words of all lines of `key`, PodmanArgs or GlobalArgs."""
+def refusals(key: str, words: Iterable[str], podman: str) -> Iterator[Refusal]:
+    """What is wrong with the words of all lines of `key`, PodmanArgs or GlobalArgs, for a Podman of this version."""
     switches, values = (_SWITCHES, _VALUES) if key == "PodmanArgs" else (_GLOBAL_SWITCHES, _GLOBAL_VALUES)
     rest = iter(words)
     for word in rest:
         name, equals, value = word.partition("=")
-        if name in switches:
-            continue
-        if name not in values:
+        if name not in switches and name not in values:
             yield _undecided(key, word, name)
             continue
-        if not equals:
+        if name in values and not equals:
             following = next(rest, None)
             if following is None:
                 yield "unsafe-value", f"{name} in {key}= lacks its value, and takes the next argument for it", None
                 return
             value = following
-        if name == "--security-opt" and value.startswith("unmask") and _unmasks(value[7:]):
-            message = f"{name}={value} shows llama-server a config.ini of the image, which reaches speculation"
-            yield "speculation-outside-profile", message, None
+        yield from _given(name, value, podman)
+
+
+def _given(name: str, value: str, podman: str) -> Iterator[Refusal]:
+    since = _SINCE.get(name)
+    if since is not None and not quadlet_keys.at_least(podman, since):
+        yield "unsupported-key", f"Podman {podman} has no {name} (new in {since})", "leave it out"
+    if name == "--security-opt" and value.startswith("unmask") and _unmasks(value[7:]):
+        message = f"{name}={value} shows llama-server a config.ini of the image, which reaches speculation"
+        yield "speculation-outside-profile", message, None
+    elif (refusal := privileges.option_refusal(name, value)) is not None:
+        yield refusal
 
 
 def _undecided(key: str, word: str, name: str) -> Refusal:

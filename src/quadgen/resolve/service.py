@@ -7,7 +7,20 @@ from quadgen.engines.registry import ENGINES
 from quadgen.engines.side_doors import reaches_speculation_flag
 from quadgen.problems import Problem, Severity
 from quadgen.resolution import Argument, Decision, Devices, EngineEntry, Host, Model, Resolution, Variable
-from quadgen.resolve import cards, choice, closed, device_names, extras, files, network, overrides, program, timing
+from quadgen.resolve import (
+    cards,
+    choice,
+    closed,
+    device_names,
+    extras,
+    files,
+    literals,
+    network,
+    overrides,
+    privileges,
+    program,
+    timing,
+)
 from quadgen.resolve.gate import Gate, decide, unspeculating
 from quadgen.resolve.report import Reporter
 from quadgen.resolve.structure import Wish
@@ -141,15 +154,15 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
     drafts = decided is None or any(each.startswith("draft-") for each in decision.types)
     device_names.check(ask, engine, seen, kind, drafts=drafts)
     models_dir = files.clean(files.at_home(ask.get("models_dir", "/srv/models"), host)).rstrip("/") or "/"
-    shelf = files.Shelf(ask, host, models_dir, writable=model.file is None)
+    shelf = files.Shelf(ask, host, models_dir, writable=model.file is None, cached=kind.box.read_only)
     asking = Ask(
         report=ask, host=host, engine=engine, backend=backend, model=model, decision=decision, devices=seen,
         paths=_paths(ask, kind, shelf, model, decision), listen=place.listen, port=port,
         context=_context(ask, kind, model),
         api_key_file=key_file, exposed=_exposed(ask, place, key), boxed=place.inside,
     )  # fmt: skip
-    if model.file is None and host.runtime == "podman":
-        shelf.mount_models()
+    if model.file is None:
+        shelf.write_models()
     arguments = kind.arguments(asking)
     _carried(ask, host, arguments)
     start = timing.start_timeout(ask, model, kind.start_timeout)
@@ -164,7 +177,7 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
         networks=place.networks, port=port, binds=place.binds, secrets=secrets, api_key=key,
         exposed=place.beyond_loopback, fetches=model.file is None, probe=kind.probe(asking),
         restart=timing.restart(ask, host, start, stop), start_timeout=start, stop_timeout=stop,
-        limits=timing.limits(ask),
+        limits=timing.limits(ask, kind.memlock(arguments)),
         pull=ask.get("pull", "missing"), auto_update=ask.get("auto_update"), autostart=ask.get("autostart", True),
         after=extras.peers(ask, "after", services), conflicts=extras.peers(ask, "conflicts", services),
         labels=extras.labels(ask), overrides=overrides.check(ask, host, binary),
@@ -185,8 +198,15 @@ def _variables(ask: Reporter, host: Host, kind: Engine, seen: Devices) -> tuple[
 
 def _carried(ask: Reporter, host: Host, arguments: tuple[Argument, ...]) -> None:
     """Refuse what no Quadlet carries in Exec=, and values that a build with other flags would take for a side door."""
+    if literals.is_secret("\n".join([str(word) for argument in arguments for word in argument.words])):
+        for argument in arguments:
+            if argument.why != "model" and any(literals.is_secret(str(word)) for word in argument.words):
+                code, message, hint = literals.refusal(f"`{argument.why}`")
+                ask.add(code, message, *_said_by(argument), hint=hint)
     for argument in arguments:
         words = argument.words
+        if words[0] == "--path" and (served := privileges.served_refusal(str(words[-1]), host.home)):
+            ask.add(served[0], served[1], *_said_by(argument), hint=served[2])
         if host.runtime == "podman" and ("" in words or ";" in words):
             what = "an empty argument cuts off all later ones" if "" in words else "a lone ; ends the command"
             hint = "leave it out, or use runtime: systemd"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from quadgen.fleet.values import LONGEST
-from quadgen.resolution import STOP_GRACE, Host, Limits, Model, Restart
+from quadgen.resolution import STOP_GRACE, UNLIMITED, Host, Limits, Model, Restart
 from quadgen.resolve.report import Reporter
 
 SLOWEST_READ = 50 * 2**20
@@ -49,9 +49,10 @@ def restart(ask: Reporter, host: Host, start: int, stop: int) -> Restart:
     return Restart(policy=fields.get("policy", "on-failure"), delay=delay, tries=tries, within=within)
 
 
-def limits(ask: Reporter) -> Limits:
-    """`limits`, sizes in bytes."""
+def limits(ask: Reporter, memlock: int | None) -> Limits:
+    """`limits`, sizes in bytes; `memlock` is what the engine needs where nobody says."""
     said: Any = dict(ask.get("limits") or {})
     if said.get("memlock") == "unlimited":
-        said["memlock"] = -1
+        said["memlock"] = UNLIMITED
+    said.setdefault("memlock", memlock)
     return Limits(**said)

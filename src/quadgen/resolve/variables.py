@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from quadgen.engines.registry import ENGINES
 from quadgen.resolution import EngineEntry
+from quadgen.resolve import literals
 from quadgen.resolve.report import Reporter
 
 
@@ -20,6 +21,9 @@ def check(
     elif name in decided and decided[name] != value:
         message = f"{name} is decided already: {decided[name]}"
         ask.add("unexpected-value", message, field, name, hint="leave it out", at_key=True)
+    elif value is not None and (literals.is_secret(value) or literals.names_secret(name, value)):
+        code, message, hint = literals.refusal(f"{name} in `env`")
+        ask.add(code, message, field, name, hint=hint, at_key=True)
     if value is not None and value.startswith("~"):
         message = f"{name}: nothing expands ~ in a variable"
         ask.add("unsafe-value", message, field, name, hint="write the whole path")

@@ -1,7 +1,7 @@
 """What both kinds of unit say in the same words."""
 
 from quadgen.evidence import cost, quoted
-from quadgen.resolution import Resolution
+from quadgen.resolution import UNLIMITED, Resolution
 from quadgen.unitfile import Word
 
 
@@ -27,6 +27,15 @@ def notes(resolution: Resolution) -> tuple[str, ...]:
 def description(resolution: Resolution) -> str:
     """The unit's Description=."""
     return f"{resolution.name}: {resolution.model.name} on {resolution.backend}"
+
+
+def locks_memory(resolution: Resolution) -> bool:
+    """Whether the user of a rootless service must be allowed to lock any amount of memory.
+
+    Rootless Podman and a user's systemd lower `unlimited` to their own hard limit without a word, and that is 8 MiB
+    where nobody changed it (systemd's DefaultLimitMEMLOCK=).
+    """
+    return resolution.host.rootless is not None and resolution.limits.memlock == UNLIMITED
 
 
 def wanted_by(resolution: Resolution) -> str | None:

@@ -1,24 +1,14 @@
 """The words of a Quadlet .container unit."""
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from quadgen import quadlet_keys
 from quadgen.engines.registry import ENGINES
 from quadgen.resolution import STOP_GRACE, Override, Probe, Resolution, Restart
 from quadgen.unitfile import Word
-from quadgen.units.common import argv, description, notes, wanted_by
-
-_ARGS: Final[dict[str, Callable[[Any], str]]] = {
-    "Memory": lambda value: f"--memory={value}",
-    "PidsLimit": lambda value: f"--pids-limit={value}",
-    "ShmSize": lambda value: f"--shm-size={value}",
-    "Pull": lambda value: f"--pull={value}",
-    "StopTimeout": lambda value: f"--stop-timeout={value}",
-}
-"""Keys with the argument of podman-run(1) that says the same, for a Podman that does not have the key."""
+from quadgen.units.common import argv, description, locks_memory, notes, wanted_by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +48,7 @@ class ContainerUnit:
     keep_groups: bool
     label_disable: bool
     label_type: str | None
+    masks: tuple[str, ...]
     read_only: bool
     seccomp: str | None
     mounts: tuple[str, ...]
@@ -67,11 +58,13 @@ class ContainerUnit:
     secrets: tuple[str, ...]
     labels: tuple[tuple[str, str], ...]
     health: Health | None
+    notify: str | None
     memory: str | None
     pids: int | None
     shm: str | None
     ulimits: tuple[str, ...]
     podman_args: tuple[str, ...]
+    """Arguments of podman-run(1): what has no key, or none in the host's Podman, whose field is empty then."""
     stop_timeout: int | None
     argv: tuple[Word, ...]
     start_timeout: int
@@ -84,6 +77,8 @@ class ContainerUnit:
     The first podman of a session makes it in a process of its own, which says READY=1 and ends. systemd drops what a
     process said that it neither started itself nor finds alive (sd_notify(3)), and the unit would wait for ever.
     """
+    locks_memory: bool
+    """Whether its user must be allowed to lock any amount of memory."""
     wanted_by: str | None
     overrides: tuple[Override, ...]
 
@@ -118,9 +113,8 @@ def _health(probe: Probe | None) -> Health | None:
 def _ulimits(resolution: Resolution) -> tuple[str, ...]:
     limits = resolution.limits
     found = []
-    memlock = ENGINES[resolution.engine.kind].box.memlock if limits.memlock is None else limits.memlock
-    if memlock is not None:
-        found.append(f"memlock={memlock}:{memlock}")
+    if limits.memlock is not None:
+        found.append(f"memlock={limits.memlock}:{limits.memlock}")
     if limits.nofile is not None:
         found.append(f"nofile={limits.nofile}:{limits.nofile}")
     return tuple(found)
@@ -139,25 +133,70 @@ def _offline(resolution: Resolution) -> bool:
     return bool(quadlet_keys.at_least(host.podman, quadlet_keys.floor("Quadlet", "DefaultDependencies") or "99"))
 
 
+@dataclass(slots=True)
+class _Said:
+    """Says each thing by its key, or by the argument that stands for a key which the host's Podman lacks.
+
+    A key that nothing stands for is written all the same, and refused by name where the unit's keys are counted.
+    """
+
+    podman: str
+    lacking: frozenset[str]
+    dropped: frozenset[str]
+    """Keys that the fleet takes out."""
+    arguments: list[str] = field(default_factory=list)
+
+    def _argued(self, key: str, values: Iterable[str]) -> bool:
+        words = [quadlet_keys.argument(key, value, self.podman) for value in values]
+        if None in words:
+            return False
+        if key not in self.dropped:
+            self.arguments += [word for word in words if word]
+        return True
+
+    def one(self, key: str, value: str | None) -> str | None:
+        """The value of a key, or None."""
+        return None if value is not None and key in self.lacking and self._argued(key, (value,)) else value
+
+    def number(self, key: str, value: int | None) -> int | None:
+        """The value of a key, or None."""
+        return None if value is not None and key in self.lacking and self._argued(key, (str(value),)) else value
+
+    def each(self, key: str, values: tuple[str, ...]) -> tuple[str, ...]:
+        """The values of a key that repeats, or none."""
+        return () if values and key in self.lacking and self._argued(key, values) else values
+
+    def switch(self, key: str, word: str, *, on: bool) -> bool:
+        """Whether to write a key with a fixed word."""
+        return on and not (key in self.lacking and self._argued(key, (word,)))
+
+
+def _secrets(resolution: Resolution) -> tuple[str, ...]:
+    return tuple(
+        f"{secret.name},type=env,target={secret.variable}"
+        if secret.variable
+        else f"{secret.name},type=mount,target={secret.path}"
+        for secret in resolution.secrets
+    )
+
+
 def container(resolution: Resolution) -> ContainerUnit:
     """Decide every key. A key that the host's Podman lacks becomes the podman-run argument that says the same."""
     host, limits = resolution.host, resolution.limits
     box = ENGINES[resolution.engine.kind].box
-    args = [*box.arguments, *([] if limits.cpus is None else [f"--cpus={limits.cpus:g}"])]
-
-    def keyed(key: str, value: Any) -> Any:  # noqa: ANN401 - the value goes through as it is
-        if value is None or quadlet_keys.at_least(host.podman, quadlet_keys.floor("Container", key) or "99"):
-            return value
-        args.append(_ARGS[key](value))
-        return None
-
+    lacking = quadlet_keys.lacking(host.podman)
+    dropped = frozenset(
+        key for section, key, values in resolution.overrides if values is None and section == "Container"
+    )
+    say = _Said(host.podman, lacking, dropped)
+    say.arguments += box.arguments
+    if limits.cpus is not None:
+        say.arguments.append(f"--cpus={limits.cpus:g}")
+    if box.read_only and "ReadOnlyTmpfs" in lacking:
+        # a Quadlet without the key writes `--read-only-tmpfs=false` for ReadOnly=, and then nothing can write to /tmp
+        say.arguments.append("--read-only-tmpfs=true")
     gpu = bool(resolution.devices.passed)
-    memory = keyed("Memory", None if limits.memory is None else str(limits.memory))
-    pids = keyed("PidsLimit", limits.pids)
-    shm = keyed("ShmSize", None if limits.shm is None else str(limits.shm))
-    pull = keyed("Pull", resolution.pull)
-    stop = keyed("StopTimeout", resolution.stop_timeout)
-    disable = host.selinux == "disable"
+    health = _health(resolution.probe)
     return ContainerUnit(
         template=f"{resolution.engine.kind}.container.j2",
         file=f"{_directory(resolution)}/{resolution.name}.container",
@@ -171,38 +210,36 @@ def container(resolution: Resolution) -> ContainerUnit:
         restart=resolution.restart,
         image=resolution.image,
         name=resolution.name,
-        pull=pull,
-        auto_update=resolution.auto_update,
-        entrypoint=_entrypoint(resolution.entrypoint),
+        memory=say.one("Memory", None if limits.memory is None else str(limits.memory)),
+        pids=say.number("PidsLimit", limits.pids),
+        shm=say.one("ShmSize", None if limits.shm is None else str(limits.shm)),
+        pull=say.one("Pull", resolution.pull),
+        stop_timeout=say.number("StopTimeout", resolution.stop_timeout),
+        auto_update=say.one("AutoUpdate", resolution.auto_update),
+        entrypoint=say.one("Entrypoint", _entrypoint(resolution.entrypoint)),
         devices=resolution.devices.passed,
-        keep_groups=gpu and host.rootless is not None,
-        label_disable=gpu and disable,
-        label_type=None if host.selinux in ("disable", "relabel") else host.selinux,
+        keep_groups=say.switch("GroupAdd", "keep-groups", on=gpu and host.rootless is not None),
+        label_disable=say.switch("SecurityLabelDisable", "true", on=gpu and host.selinux == "disable"),
+        label_type=say.one("SecurityLabelType", None if host.selinux in ("disable", "relabel") else host.selinux),
+        masks=say.each("Mask", box.masks),
         read_only=box.read_only,
         seccomp=box.seccomp,
         mounts=tuple(mount.text for mount in resolution.mounts),
         ports=resolution.ports,
         networks=resolution.networks,
         environment=tuple((name, value) for name, value, _ in resolution.environment),
-        secrets=tuple(
-            f"{secret.name},type=env,target={secret.variable}"
-            if secret.variable
-            else f"{secret.name},type=mount,target={secret.path}"
-            for secret in resolution.secrets
-        ),
+        secrets=say.each("Secret", _secrets(resolution)),
         labels=resolution.labels,
-        health=_health(resolution.probe),
-        memory=memory,
-        pids=pids,
-        shm=shm,
-        ulimits=_ulimits(resolution),
-        podman_args=tuple(args),
-        stop_timeout=stop,
+        health=health,
+        notify=say.one("Notify", None if health is None else "healthy"),
+        ulimits=say.each("Ulimit", _ulimits(resolution)),
         argv=argv(resolution),
         start_timeout=resolution.start_timeout,
         kill_timeout=resolution.stop_timeout + STOP_GRACE,
         offline=_offline(resolution),
         unshared=host.rootless is not None and resolution.probe is not None,
+        locks_memory=locks_memory(resolution),
         wanted_by=wanted_by(resolution),
         overrides=resolution.overrides,
+        podman_args=tuple(say.arguments),  # last: each key above may add to them
     )

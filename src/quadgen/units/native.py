@@ -8,7 +8,7 @@ from typing import Final
 from quadgen.engines.registry import ENGINES
 from quadgen.resolution import Override, Resolution, Restart
 from quadgen.unitfile import Spec, Word
-from quadgen.units.common import argv, description, notes, wanted_by
+from quadgen.units.common import argv, description, locks_memory, notes, wanted_by
 
 _WAIT: Final = (
     "trap 'exit 0' TERM; "
@@ -64,6 +64,8 @@ class NativeUnit:
     cpu_quota: int | None
     """In percent of one processor."""
     memlock: str | None
+    locks_memory: bool
+    """Whether its user must be allowed to lock any amount of memory."""
     nofile: int | None
     start_timeout: int
     stop_timeout: int
@@ -149,6 +151,7 @@ def native(resolution: Resolution) -> NativeUnit:
         tasks=limits.pids,
         cpu_quota=None if limits.cpus is None else max(1, round(limits.cpus * 100)),
         memlock=None if limits.memlock is None else "infinity" if limits.memlock < 0 else str(limits.memlock),
+        locks_memory=locks_memory(resolution),
         nofile=limits.nofile,
         start_timeout=resolution.start_timeout,
         stop_timeout=resolution.stop_timeout,
