@@ -20,6 +20,7 @@ from pathlib import Path
 import quadgen
 from fleets import compile_text, units
 from pages import MADE, Stand, pages, read, stand_at
+from quadgen.engines.drafters import DRAFT_WIDTH, DRAFTERS, IN_A_FILE, UNREAD, readers
 from quadgen.engines.registry import ENGINES
 from quadgen.evidence import shipped_rows
 from quadgen.fleet.kinds import BACKENDS
@@ -104,7 +105,28 @@ def _synonyms() -> Iterator[str]:
         yield f"| {', '.join(f'`{word}`' for word in sorted(meant[key]))} | `{key}` |"
 
 
-_TABLES = {"devices": _devices, "synonyms": _synonyms}
+def _drafters() -> Iterator[str]:
+    """What each drafter type needs and what bounds it."""
+    yield "| type | needs | without it | tokens a round | bounded by |"
+    yield "|---|---|---|---|---|"
+    for each in DRAFTERS.values():
+        bound = f"`{each.bounded_by}`" if each.bounded_by else "nothing"
+        yield f"| `{each.name}` | {each.needs} | {each.missing} | {each.width} | {bound} |"
+
+
+def _options() -> Iterator[str]:
+    """Which types read each option of a profile."""
+    yield "| option | read for |"
+    yield "|---|---|"
+    names = {option for each in DRAFTERS.values() for option in each.options} | set(UNREAD)
+    for name in sorted(names):
+        users = readers(name)
+        shown = "every `draft-*`" if users == readers(DRAFT_WIDTH) else ", ".join(f"`{kind}`" for kind in users)
+        note = " with a file of its own" if name in IN_A_FILE else ""
+        yield f"| `{name}` | {shown + note if users else f'nothing: {UNREAD[name]}'} |"
+
+
+_TABLES = {"devices": _devices, "synonyms": _synonyms, "drafters": _drafters, "options": _options}
 
 
 def _row(name: str) -> str:

@@ -33,7 +33,7 @@ FLEETS = [
     for fence in fences(page)
     if fence.language == "yaml" and fence.words[:1] and fence.words[0] in KINDS - {"row", "play"}
 ]
-COMMANDS = [str(command.name) for command in app.registered_commands]
+COMMANDS = [str(command.name) for command in (*app.registered_commands, *app.registered_groups)]
 
 
 @pytest.mark.parametrize("fence", FLEETS, ids=lambda fence: fence.place)

@@ -84,7 +84,7 @@ BACKSLASHES = [
 
 @each_quadlet
 def test_no_value_takes_the_arguments_after_it_along(quadlet: Quadlet, tmp_path: Path) -> None:
-    words = [word for value in BACKSLASHES for word in ("--override-tensor", value)]
+    words = [word for value in BACKSLASHES for word in ("--reverse-prompt", value)]
     container, native = both(f"extra_args: [{', '.join(map(flow, words))}, --jinja]")
     argv = podman_run(quadlet, tmp_path / "u", container).server
     for found in (argv, native_words(native)):
@@ -95,11 +95,11 @@ def test_no_value_takes_the_arguments_after_it_along(quadlet: Quadlet, tmp_path:
 @each_quadlet
 @pytest.mark.parametrize("value", BACKSLASHES)
 def test_a_flag_s_value_arrives_as_it_was_written(quadlet: Quadlet, value: str, tmp_path: Path) -> None:
-    container, native = both(f"flags: {{override-tensor: [{flow(value)}, 'x=CPU'], chat-template: {flow(value)}}}")
+    container, native = both(f"flags: {{reverse-prompt: [{flow(value)}, x], chat-template: {flow(value)}}}")
     argv = podman_run(quadlet, tmp_path / "u", container).server
     for words in (argv, native_words(native)):
         assert after(words, "--chat-template") == value
-        assert value in words[words.index("--override-tensor") + 1]
+        assert words[words.index("--reverse-prompt") + 1] == value
         assert words[-1] == value
 
 
