@@ -33,7 +33,10 @@ FLEETS = [
     for fence in fences(page)
     if fence.language == "yaml" and fence.words[:1] and fence.words[0] in KINDS - {"row", "play"}
 ]
-COMMANDS = [str(command.name) for command in (*app.registered_commands, *app.registered_groups)]
+COMMANDS = [
+    *(str(command.name) for command in app.registered_commands),
+    *(str(group.name) for group in app.registered_groups),
+]
 
 
 @pytest.mark.parametrize("fence", FLEETS, ids=lambda fence: fence.place)

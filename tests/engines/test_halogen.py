@@ -212,10 +212,8 @@ def test_a_user_who_may_not_lock_memory_ends_the_start_with_a_reason() -> None:
     compiled = accepted(halo("rootless: ada"))
     (text,) = units(compiled).values()
     checks = [line for line in values(text, "Service", "ExecStartPre") if "ulimit" in line]
-    assert checks == [
-        '/bin/sh -c "test \\"$$(ulimit -Hl)\\" = unlimited || '
-        "{ echo 'its user may not lock enough memory: set LimitMEMLOCK=infinity for user@.service' >&2; exit 1; }\""
-    ]
+    (check,) = checks
+    assert check.startswith('/bin/sh -c "test \\"$$(ulimit -Hl)\\" = unlimited || { echo ')
     assert b'"memlock": ["ada"]' in compiled.trees[0].manifest
     for fields in ("", "rootless: ada, limits: {memlock: 8GiB}"):
         compiled = accepted(halo(fields))
