@@ -147,6 +147,13 @@ def test_an_option_that_nothing_would_read_is_refused(
     assert one.hint
 
 
+def test_an_option_under_two_names_is_refused_and_under_one_it_is_not() -> None:
+    one = only(list(compose(["draft-simple"], None, {"spec-draft-n-cpu-moe": 1, "spec-draft-ncmoe": 2})))
+    assert (one.code, one.keys, one.at_key) == ("duplicate-flag", ("flags", "spec-draft-ncmoe"), True)
+    assert one.message == "`spec-draft-ncmoe` and `spec-draft-n-cpu-moe` are one option"
+    assert list(compose(["draft-simple"], None, {"spec-draft-ncmoe": 2})) == []
+
+
 @pytest.mark.parametrize(
     ("n_max", "least", "refused"),
     [

@@ -19,6 +19,8 @@ class DraftSetting:
     """As the fleet writes them, by the option's own name."""
     written: Mapping[str, str]
     """How the fleet spells each."""
+    doubled: Mapping[str, str]
+    """What says an option that `written` has under another spelling, by itself; to the one that counts."""
     drafts: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -39,9 +41,15 @@ class DraftSetting:
 
 def draft_setting(types: Iterable[str], draft_n_max: int | None, flags: Mapping[str, Any]) -> DraftSetting:
     """Read a profile's flags under the options' own names; `flags` are without dashes."""
-    written = {ALIASES.get(plain, plain): name for name in flags for plain in (name.lstrip("-").replace("_", "-"),)}
+    written: dict[str, str] = {}
+    doubled: dict[str, str] = {}
+    for name in flags:
+        plain = name.lstrip("-").replace("_", "-")
+        first = written.setdefault(ALIASES.get(plain, plain), name)
+        if first != name:
+            doubled[name] = first
     return DraftSetting(
-        types=tuple(types), draft_n_max=draft_n_max, written=written,
+        types=tuple(types), draft_n_max=draft_n_max, written=written, doubled=doubled,
         flags={option: flags[name] for option, name in written.items()},
     )  # fmt: skip
 

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from quadgen.engines.draft_settings import DraftSetting, draft_setting, most
 from quadgen.engines.drafters import DRAFT_WIDTH, DRAFTERS, IN_A_FILE, UNREAD, readers
+from quadgen.engines.llama_options import QUANTISED
 from quadgen.evidence.setting import DEFAULT_WIDTH
 from quadgen.problems import Severity
 
 _SHORTEST_MATCH: Final = 16
 """Below it the engine itself warns of ngram-mod's quality (common/speculative.cpp:1967)."""
-_QUANTISED: Final = frozenset({"q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"})
 _OFF: Final = frozenset({"off", "false", "disabled", "0"})
 
 
@@ -37,7 +37,7 @@ class Finding:
 def compose(types: Iterable[str], draft_n_max: int | None, flags: Mapping[str, Any]) -> Iterator[Finding]:
     """Find what is wrong with a profile by itself; `flags` are its further --spec-* options without their dashes."""
     asked = draft_setting(types, draft_n_max, flags)
-    for rule in (_one_context, _width, _without_effect, _thrown_away, _probability, _ngram_simple, _ngram_mod):
+    for rule in (_one_context, _width, _twice, _without_effect, _thrown_away, _probability, _ngram_simple, _ngram_mod):
         yield from rule(asked)
 
 
@@ -69,6 +69,13 @@ def _width(asked: DraftSetting) -> Iterator[Finding]:
         if bounds and known is None
         else f"bound an n-gram drafter by its own flag, such as {known or 'spec-ngram-mod-n-max'}",
     )
+
+
+def _twice(asked: DraftSetting) -> Iterator[Finding]:
+    """Of two names of one option the engine takes the last, and a setting is the same in any order."""
+    for name, first in asked.doubled.items():
+        message = f"`{name}` and `{first}` are one option"
+        yield Finding(code="duplicate-flag", message=message, keys=("flags", name), at_key=True, hint="keep one")
 
 
 def _without_effect(asked: DraftSetting) -> Iterator[Finding]:
@@ -176,7 +183,7 @@ def beside(
     asked = draft_setting(types, None, flags)
     if not asked.drafts:
         return
-    if str(asked.flags.get("spec-draft-type-v")) in _QUANTISED and str(flash_attn).lower() in _OFF:
+    if str(asked.flags.get("spec-draft-type-v")) in QUANTISED and str(flash_attn).lower() in _OFF:
         # the draft context has the target's flash attention: src/llama-context.cpp:3849
         yield Finding(
             code="does-not-compose", message="a quantised V cache of a draft needs flash attention, which is off",

@@ -29,6 +29,9 @@ KEYS: Final[Mapping[str, str]] = {"--api-key": "api_key: {secret: NAME}", "--hf-
 JSON: Final = frozenset({"--chat-template-kwargs", "--json-schema", "--mcp-servers-json", "--ui-config"})
 """Options that take a JSON object. Of a list, --chat-template-kwargs would take the positions for names."""
 
+QUANTISED: Final = frozenset({"q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"})
+"""Types of a cache that, for its values, need flash attention (src/llama-context.cpp:3849 of b11434)."""
+
 LARGEST: Final = 2**31 - 1
 """Of a whole number that llama-server reads with std::stoi; beyond it the server ends at once."""
 
