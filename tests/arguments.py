@@ -172,7 +172,7 @@ BAD_TEXTS: Mapping[str, tuple[Any, ...]] = MappingProxyType({
     "--logit-bias": ("15043", "15043=1", "x-1", ""),
     "--lora-scaled": ("a.gguf", "a.gguf:x", "a:b:1", ""),
     "--media-path": ("",),
-    "--mmproj-device": ("", "none,none"),
+    "--mmproj-device": ("", "none,none", "Vulkan0"),
     "--override-kv": ("a=1", "a=long:1", "a=bool:maybe", f"{'a' * 128}=int:1", "a=int:1,b", ""),
     "--override-tensor": ("blk", "blk=NOWHERE0=CPU", ""),
     "--rpc": ("",),

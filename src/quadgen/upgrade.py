@@ -83,7 +83,7 @@ def upgrade(name: str, files: Files, before: FlagTable, after: FlagTable) -> Upg
         mended=_together(_worse(gone, ours), old),
         respelled=_respelled(old, new),
         refused=new.refused,
-        unrelated=sum(one.severity is Severity.ERROR for one in now) - sum(_is_error(one) for one in broken),
+        unrelated=sum(map(_is_error, now)) - sum(map(_is_error, broken)),
     )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from command import quadgen
-from fleets import CPU, accepted, after, marked, native_words, one, problems, refusal, unit
+from fleets import CPU, accepted, after, marked, native_words, one, problems, refusal, refusals, unit
 from hosts import snapshot
 from quadgen.problems import Severity
 
@@ -98,6 +98,44 @@ def test_a_flag_that_would_swallow_the_next_one_lacks_its_value(extra: str) -> N
     assert (problem.code, problem.message) == ("bad-flag-value", "-fa lacks its value")
     assert problem.hint == "one of on, off, auto; the engine would take the next flag for it"
     assert words("b10715", "extra_args: [-fa, auto, --main-gpu, '0']\n")[-4:] == ["-fa", "auto", "--main-gpu", "0"]
+
+
+def test_what_follows_an_unknown_flag_is_taken_for_its_value_and_not_refused_as_well() -> None:
+    problem = refusal(on("b10715", "extra_args: [--thread, '8', --jinja]\n"))
+    assert (problem.message, problem.hint) == ("llama-server b10715 has no --thread", "did you mean --threads?")
+    assert len(refusals(on("b10715", "extra_args: [--thread, '8', '9']\n"))) == 2
+
+
+def test_a_key_in_one_argument_with_its_flag_is_sent_out_of_git_and_not_into_a_second_argument() -> None:
+    problem = refusal(on("b10715", "extra_args: [--api-key=abc]\n"))
+    hint = "keep the key out of git: api_key: {secret: NAME}"
+    assert (problem.code, problem.hint) == ("literal-secret", hint)
+
+
+SEEN = [
+    ("cuda", "CUDA0", None),
+    ("cuda", "none", None),
+    ("cuda", "CUDA1", "--mmproj-device names CUDA1, and this service has CUDA0"),
+    ("cuda", "Vulkan0", "--mmproj-device names Vulkan0, and this service has CUDA0"),
+    ("cpu", "CUDA0", "--mmproj-device names CUDA0, and this service has no device"),
+    ("cpu", "none", None),
+]
+
+
+@pytest.mark.parametrize(("backend", "device", "message"), SEEN)
+def test_a_projector_is_put_on_a_device_that_the_service_has(backend: str, device: str, message: str | None) -> None:
+    service = f"{NATIVE}model: plain\nbackend: {backend}\nengine: {backend}\n"
+    for said in (f"flags: {{mmproj-device: {device}}}\n", f"extra_args: [-mmdev, {device}]\n"):
+        found = [
+            (problem.code, problem.message.replace("-mmdev", "--mmproj-device"))
+            for problem in problems(one(service + said))
+        ]
+        assert found == ([] if message is None else [("unknown-device", message)])
+
+
+def test_a_projector_may_be_put_on_a_device_of_another_backend_that_is_compiled_in() -> None:
+    text = one(f"{NATIVE}model: plain\nbackend: cuda\nengine: cuda\nflags: {{mmproj-device: Vulkan0}}\n")
+    accepted(text.replace("backends: [cuda]", "backends: [cuda, vulkan]"))
 
 
 # https://github.com/ggml-org/llama.cpp/issues/10378

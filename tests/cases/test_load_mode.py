@@ -118,6 +118,13 @@ def test_a_model_is_loaded_in_one_way(fields: str, code: str, message: str) -> N
     assert (problem.code, problem.message) == (code, message)
 
 
+@pytest.mark.parametrize("extra", ["[--no-mmap, --log-file, load-mode]", "[--no-mmap, --load-mode]"])
+def test_a_way_of_loading_that_nobody_says_is_none_that_an_old_switch_could_contradict(extra: str) -> None:
+    found = {problem.code: problem.hint for problem in problems(on("b10434", f"extra_args: {extra}\n"))}
+    assert found["deprecated-flag"] == "use --load-mode none"
+    assert "duplicate-flag" not in found
+
+
 @pytest.mark.parametrize("extra", ["[--mlock]", "[-lm, mlock]", "[--no-mmap, --mlock]", "[--load_mode, mlock]"])
 def test_the_same_way_of_loading_under_two_names_is_said_once(extra: str) -> None:
     found = words("b10715", f"flags: {{mlock: true}}\nextra_args: {extra}\n")

@@ -48,8 +48,9 @@ def free(build: str) -> Iterator[Option]:
     for option in shipped_tables()[build].options:
         taken = {option.canonical} & (OWNED.keys() | KEYS.keys() | ENDING | ALWAYS | COMPILED_IN)
         refused = option.removed or option.deprecated or is_speculative(option)
+        placed = option.canonical == "--mmproj-device"  # these services have no device to name
         brings = option.arity == 0 and option.canonical.endswith("-default")
-        if not taken and not refused and not brings and "--help" not in option.names:
+        if not taken and not refused and not brings and not placed and "--help" not in option.names:
             yield option
 
 

@@ -146,7 +146,7 @@ STRICTER: Mapping[str, Callable[[Option, str], bool]] = {
     ),
 }
 """Why quadgen refuses what the parser takes, and of which options and values that holds."""
-REFUSING = {"bad-flag-value", "does-not-compose", "duplicate-flag"}
+REFUSING = {"bad-flag-value", "does-not-compose", "duplicate-flag", "unknown-device"}
 """A number may be wrong in itself and beside others; what is always on may not be given a value."""
 
 
@@ -181,10 +181,3 @@ def test_the_real_parser_takes_whatever_has_the_shape_that_quadgen_asks_for(
     shaped = {name: shape.matches for name, shape in SHAPES.items() if not shape.what.startswith(THERE)}
     forms = [(name, data.draw(st.from_regex(shape, fullmatch=True, alphabet=plain))) for name, shape in shaped.items()]
     assert parser.refused([form for form in forms if "\n" not in form[1]]) == {}
-
-
-NAMING = frozenset(
-    name for name, shape in SHAPES.items() if shape.what.startswith(("the path", "one device", "PATTERN"))
-)
-NAMING |= {"--control-vector-layer-range", "--rpc"}
-"""Options whose value must name something that is there, or of which there are two."""

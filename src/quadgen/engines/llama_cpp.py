@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from quadgen.engines import llama_env
+from quadgen.engines import llama_devices, llama_env
 from quadgen.engines.base import Ask, BackendDevices, Box, Refusal
 from quadgen.engines.flags import Choice, FlagTable, choose, shipped_tables
 from quadgen.engines.llama_decided import check_decided, every_layer
 from quadgen.engines.llama_drafting import check_drafting
 from quadgen.engines.llama_extra import extra_arguments
 from quadgen.engines.llama_flags import canonical, flag_arguments, profile_arguments, stated
-from quadgen.engines.llama_options import LARGEST, OWNED
+from quadgen.engines.llama_options import LARGEST, QUANTISED
 from quadgen.engines.side_doors import NOWHERE
 from quadgen.problems import Problem
 from quadgen.resolution import UNIFIED, UNLIMITED, Argument, EngineEntry, Probe, Share, Variable
@@ -21,40 +21,9 @@ if TYPE_CHECKING:
     from quadgen.resolve.report import Reporter
     from quadgen.speculation import ProfileSpec
 
-DEVICES: Final[Mapping[str, BackendDevices]] = {
-    # ggml/include/ggml-cuda.h: one source serves CUDA and ROCm, so the prefix tells which was compiled
-    "cuda": BackendDevices(
-        prefix="CUDA", variable="CUDA_VISIBLE_DEVICES", joined=",".join, order=(("CUDA_DEVICE_ORDER", "PCI_BUS_ID"),),
-        cdi=True, unit_nodes=("char-nvidia*",),
-    ),
-    "rocm": BackendDevices(
-        prefix="ROCm", variable="HIP_VISIBLE_DEVICES", joined=",".join, render_nodes=True, always=("/dev/kfd",),
-        nodes=("/dev/dri",), unit_nodes=("char-kfd", "char-drm"),
-    ),
-    "vulkan": BackendDevices(
-        prefix="Vulkan", variable="GGML_VK_VISIBLE_DEVICES", joined=",".join, render_nodes=True, nodes=("/dev/dri",),
-        unit_nodes=("char-drm", "char-nvidia*"),
-    ),
-    "sycl": BackendDevices(
-        prefix="SYCL", variable="ONEAPI_DEVICE_SELECTOR", joined=lambda names: "level_zero:" + ",".join(names),
-        render_nodes=True, nodes=("/dev/dri",), unit_nodes=("char-drm",),
-    ),
-}  # fmt: skip
-
-# .github/workflows/docker.yml of b11434; every tag also exists as <tag>-bNNNN, but not for every build
-_TAGS: Final = {
-    "cuda": "server-cuda",
-    "rocm": "server-rocm",
-    "vulkan": "server-vulkan",
-    "sycl": "server-intel",
-    "cpu": "server",
-}
-_REGISTRY: Final = "ghcr.io/ggml-org/llama.cpp"
 INSIDE_RULE: Final = "rule: inside the container's own network, where PublishPort= decides who reaches it"
 _PATH: Final = re.compile(r"(?:/[A-Za-z0-9._~-]+)*").fullmatch
 """A path that neither curl nor a shell reads as more than itself."""
-_QUANTISED: Final = frozenset({"q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"})
-
 _LOCKED: Final = frozenset((name, mode) for name in ("--load-mode", "-lm") for mode in ("mlock", "mmap+mlock"))
 """Arguments that make it lock the model in memory, beside the old --mlock."""
 _BOX: Final = Box(read_only=True, masks=("/etc/llama.cpp",))
@@ -119,14 +88,11 @@ class LlamaCpp:
 
     def devices(self, backend: str) -> BackendDevices | None:
         """How `backend` names its devices; None on cpu."""
-        return DEVICES.get(backend)
+        return llama_devices.DEVICES.get(backend)
 
     def image(self, engine: EngineEntry, backend: str) -> str | None:
         """The published image of a build; None where the backends are not those of one image."""
-        if engine.backends - {"cpu"} not in ({backend} - {"cpu"}, frozenset({backend})):
-            return None
-        tag = _TAGS[backend]
-        return f"{_REGISTRY}:{tag}-{engine.build}" if engine.build else f"{_REGISTRY}:{tag}"
+        return llama_devices.image(engine, backend)
 
     def environment(self, ask: Ask) -> tuple[Variable, ...]:
         """Where a fetched model is kept."""
@@ -166,10 +132,10 @@ class LlamaCpp:
         check_decided(ask, decided)
         if not (ask.report.get("flags") or ask.report.get("extra_args")):
             return tuple(decided)
-        flags = flag_arguments(ask, {canonical(ask, argument.words[0]) for argument in decided}, OWNED)
+        flags = flag_arguments(ask, {canonical(ask, argument.words[0]) for argument in decided})
         replaced = {canonical(ask, argument.words[0]) for argument in flags}
         kept = [one for one in decided if canonical(ask, one.words[0]) not in replaced] if replaced else decided
-        return (*kept, *flags, *extra_arguments(ask, [*kept, *flags], OWNED))
+        return (*kept, *flags, *extra_arguments(ask, [*kept, *flags]))
 
     def _model(self, ask: Ask) -> list[Argument]:
         model = ask.model
@@ -228,7 +194,7 @@ class LlamaCpp:
             if side in kinds:
                 self._check_cache(ask, kinds[side])
                 found.append(Argument((f"--cache-type-{side}", kinds[side]), "cache_type"))
-        if kinds.get("v") in _QUANTISED:
+        if kinds.get("v") in QUANTISED:
             said = stated(ask, "--flash-attn")
             if said is None:
                 found.append(Argument(("--flash-attn", "on"), "rule: a quantised V cache needs it"))

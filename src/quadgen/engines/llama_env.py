@@ -12,12 +12,11 @@ from quadgen.engines.flag_table import FlagTable, Option
 from quadgen.engines.flags import shipped_tables
 from quadgen.engines.llama_flags import in_a_profile
 from quadgen.engines.llama_options import OWNED
-from quadgen.engines.side_doors import field_for, is_speculative, reaches_speculation_env
+from quadgen.engines.side_doors import A_PROFILE, field_for, is_speculative, reaches_speculation_env
 
 _LITERAL_KEYS: Final = frozenset({"LLAMA_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"})
 _LLAMA_ARG: Final = "LLAMA_ARG_"
 _ADDS_UP: Final = "LLAMA_ARG_SPEC_TYPE"
-_PROFILE: Final = "make it a profile: profiles.NAME with spec_types, then `profile: NAME`"
 
 
 def refusal(name: str, table: FlagTable, *, secret: bool) -> Refusal | None:
@@ -41,9 +40,9 @@ def refusal(name: str, table: FlagTable, *, secret: bool) -> Refusal | None:
 def _reaches_speculation(name: str) -> Refusal:
     code = "speculation-outside-profile"
     if name == _ADDS_UP:
-        return code, f"{name} adds its types to those of --spec-type, and only a profile may say them", _PROFILE
+        return code, f"{name} adds its types to those of --spec-type, and only a profile may say them", A_PROFILE
     owner = field_for(name)
-    hint = f"use the service's `{owner}`" if owner else _PROFILE
+    hint = f"use the service's `{owner}`" if owner else A_PROFILE
     return code, f"{name} reaches speculation, which only a profile may", hint
 
 
@@ -60,7 +59,7 @@ def _instead(name: str, option: Option) -> str:
 def _not_read(name: str, table: FlagTable) -> Refusal:
     """Refuse a variable that has no effect on this build, by what other builds read of it."""
     message = f"llama-server {table.build} does not read {name}, and says nothing of it"
-    for _, other in sorted(shipped_tables().items(), reverse=True):
+    for other in reversed(tuple(shipped_tables().values())):
         option = other.by_env(name)
         if option is not None:
             return "removed-flag" if option.deprecated else "unknown-flag", message, _instead(name, option)

@@ -7,7 +7,7 @@ from quadgen.engines.base import Ask
 from quadgen.engines.flags import Option
 from quadgen.engines.llama_flags import canonical, elsewhere, side_door, stated, taken
 from quadgen.engines.llama_load_mode import LOAD_MODE, is_old, said_by
-from quadgen.engines.llama_options import ALWAYS, KEYS
+from quadgen.engines.llama_options import ALWAYS, KEYS, OWNED
 from quadgen.engines.llama_values import allowed, check, truth
 from quadgen.resolution import Argument
 
@@ -18,14 +18,13 @@ class _Given:
 
     ask: Ask
     items: Sequence[str]
-    owned: Mapping[str, str]
     have: dict[str, Argument]
     """What the server is told already, by the option's own name."""
     mode: str | None
     """The value of `--load-mode`, wherever it is said."""
 
 
-def extra_arguments(ask: Ask, before: Iterable[Argument], owned: Mapping[str, str]) -> list[Argument]:
+def extra_arguments(ask: Ask, before: Iterable[Argument]) -> list[Argument]:
     """`extra_args` as they are; one that says again what `before` says is dropped where it says the same, else refused.
 
     What a rule decided is no exception: `flags` replace it, where a lower layer can be seen and taken out.
@@ -34,7 +33,7 @@ def extra_arguments(ask: Ask, before: Iterable[Argument], owned: Mapping[str, st
     if not items:
         return []
     have = {canonical(ask, argument.words[0]): argument for argument in before}
-    given = _Given(ask=ask, items=items, owned=owned, have=have, mode=_mode(ask, have))
+    given = _Given(ask=ask, items=items, have=have, mode=_mode(ask, have))
     found: list[Argument] = []
     position = 0
     while position < len(items):
@@ -48,7 +47,7 @@ def _mode(ask: Ask, have: Mapping[str, Argument]) -> str | None:
     if LOAD_MODE in have:
         return str(have[LOAD_MODE].words[1])
     said = stated(ask, LOAD_MODE)
-    return None if said is None else str(said[1])
+    return None if said is None or said[1] is None else str(said[1])
 
 
 def _read(given: _Given, position: int) -> tuple[Argument | None, int]:
@@ -57,7 +56,7 @@ def _read(given: _Given, position: int) -> tuple[Argument | None, int]:
     position += 1
     option = _option(given, name, *keys)
     if option is None:
-        return None, position + _arity(ask, name)
+        return None, position + _arity(ask, name, given.items[position : position + 1])
     values = _values(ask, given.items[position : position + option.arity])
     position += len(values)
     if len(values) < option.arity:
@@ -86,8 +85,9 @@ def _option(given: _Given, name: str, *keys: str | int) -> Option | None:
     elif side_door(ask, plain, *keys):
         pass
     elif equals and name.startswith("--"):
-        code = "literal-secret" if canonical(ask, plain) in KEYS else "unknown-flag"
-        hint = f"write two items: {plain}, then the value"
+        field = KEYS.get(canonical(ask, plain))
+        code = "unknown-flag" if field is None else "literal-secret"
+        hint = f"write two items: {plain}, then the value" if field is None else f"keep the key out of git: {field}"
         ask.report.add(code, f"llama-server takes no {plain}=VALUE", *keys, hint=hint)
     elif given.mode is None or not is_old(name) or ask.engine.table.find(name) is None:
         return taken(ask, name, *keys)
@@ -99,10 +99,12 @@ def _option(given: _Given, name: str, *keys: str | int) -> Option | None:
     return None
 
 
-def _arity(ask: Ask, name: str) -> int:
-    """How many values a refused flag takes with it, so that they are not reported as well."""
+def _arity(ask: Ask, name: str, after: Sequence[str]) -> int:
+    """How many values a refused flag takes with it, so that they are not reported as well; `after` is the next item."""
     option = ask.engine.table.find(name) or elsewhere(name)
-    return option.arity if option is not None else 0
+    if option is not None:
+        return option.arity
+    return sum(name.startswith("-") and "=" not in name and not item.startswith("-") for item in after)
 
 
 def _values(ask: Ask, items: Sequence[str]) -> Sequence[str]:
@@ -116,7 +118,7 @@ def _is_new(given: _Given, option: Option, argument: Argument, *keys: str | int)
     """Whether nothing else says the option; reports it where something says otherwise."""
     ask, own = given.ask, option.canonical
     name, *values = argument.words
-    field = given.owned.get(own)
+    field = OWNED.get(own)
     before = given.have.get(own)
     if before is None and field is not None:
         ask.report.add("duplicate-flag", f"{name} is decided by `{field}`", *keys, hint=f"use `{field}`")

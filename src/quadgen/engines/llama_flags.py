@@ -9,9 +9,9 @@ from quadgen.engines import llama_load_mode
 from quadgen.engines.base import Ask
 from quadgen.engines.flags import COMPILED_IN, Option, known_in, shipped_tables
 from quadgen.engines.llama_load_mode import LOAD_MODE
-from quadgen.engines.llama_options import ALWAYS, ENDING, KEYS
+from quadgen.engines.llama_options import ALWAYS, ENDING, KEYS, OWNED
 from quadgen.engines.llama_values import switched, words
-from quadgen.engines.side_doors import field_for, is_speculative, reaches_speculation_flag
+from quadgen.engines.side_doors import A_PROFILE, field_for, is_speculative, reaches_speculation_flag
 from quadgen.fleet.layers import Chain, Layer
 from quadgen.resolution import Argument
 
@@ -28,11 +28,7 @@ def side_door(ask: Ask, name: str, *keys: str | int) -> bool:
         ask.report.add("removed-flag", message, *keys, hint=in_a_profile(option.removed), at_key=at_key)
         return True
     owner = field_for(name)
-    hint = (
-        f"use the service's `{owner}`"
-        if owner
-        else "make it a profile: profiles.NAME with spec_types, then `profile: NAME`"
-    )
+    hint = f"use the service's `{owner}`" if owner else A_PROFILE
     ask.report.add(
         "speculation-outside-profile", f"{name} reaches speculation, which only a profile may", *keys, hint=hint
     )
@@ -59,8 +55,7 @@ def taken(ask: Ask, name: str, *keys: str | int) -> Option | None:
     at_key = keys[0] == "flags"
     if is_speculative(option):
         message = f"{name} reaches speculation, which only a profile may"
-        hint = "make it a profile: profiles.NAME with spec_types, then `profile: NAME`"
-        ask.report.add("speculation-outside-profile", message, *keys, hint=hint, at_key=at_key)
+        ask.report.add("speculation-outside-profile", message, *keys, hint=A_PROFILE, at_key=at_key)
     elif option.canonical in KEYS:
         message = f"a key in `{keys[0]}` is a key in git"
         ask.report.add("literal-secret", message, *keys, hint=f"keep the key out of git: {KEYS[option.canonical]}")
@@ -136,7 +131,7 @@ def stated(ask: Ask, name: str) -> tuple[tuple[str | int, ...], Any] | None:
             return ("flags", key), value
     items: Sequence[str] = ask.report.get("extra_args") or ()
     for position, item in enumerate(items):
-        if canonical(ask, item) == name:
+        if item.startswith("-") and canonical(ask, item) == name:
             return ("extra_args", position), items[position + 1] if position + 1 < len(items) else None
     return None
 
@@ -157,7 +152,7 @@ def profile_arguments(ask: Ask) -> list[Argument]:
     return found
 
 
-def flag_arguments(ask: Ask, decided: AbstractSet[str], owned: Mapping[str, str]) -> list[Argument]:
+def flag_arguments(ask: Ask, decided: AbstractSet[str]) -> list[Argument]:
     """The words of `flags`. An option that a field decides is refused; one that a rule decides is replaced."""
     found: list[Argument] = []
     seen: dict[str, str] = {}
@@ -177,8 +172,8 @@ def flag_arguments(ask: Ask, decided: AbstractSet[str], owned: Mapping[str, str]
         if option is None:
             continue
         own = option.canonical
-        if own in owned or (own in ALWAYS and switched(option, value) is not True):
-            field = owned.get(own)
+        if own in OWNED or (own in ALWAYS and switched(option, value) is not True):
+            field = OWNED.get(own)
             message = f"{own} is decided by `{field}`" if field else f"{own} is always on"
             hint = f"use `{field}`" if field else "leave it out"
             ask.report.add("duplicate-flag", message, "flags", key, hint=hint, at_key=True)

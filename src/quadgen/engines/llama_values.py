@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from quadgen.document import text_of
+from quadgen.engines import llama_devices
 from quadgen.engines.base import Ask
 from quadgen.engines.flags import Option
 from quadgen.engines.llama_options import BOUNDS, JSON, LARGEST, NEVER, SHAPES, SUPERSEDED, Superseded
@@ -48,6 +49,10 @@ def check(ask: Ask, option: Option, name: str, value: str, *keys: str | int) -> 
         return False
     if (shape := SHAPES.get(option.canonical)) is not None and not shape.matches.fullmatch(value):
         ask.report.add("bad-flag-value", f"{name} takes {shape.what}, and {value!r} is not that", *keys)
+        return False
+    if option.canonical == "--mmproj-device" and value != "none" and not llama_devices.is_seen(ask, value):
+        message = f"{name} names {value}, and this service has {', '.join(ask.devices.names) or 'no device'}"
+        ask.report.add("unknown-device", message, *keys, hint="leave it out")
         return False
     if option.canonical in JSON:
         return _check_json(ask, option, name, value, *keys)

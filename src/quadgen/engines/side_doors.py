@@ -50,6 +50,9 @@ _FIELDS: Final[Mapping[str, str]] = {
     "hf-repo": "model", "models-dir": "model", "models-preset": "model",
 }  # fmt: skip
 
+A_PROFILE: Final = "make it a profile: profiles.NAME with spec_types, then `profile: NAME`"
+"""What to do instead of going through one of these doors, where no field of a service leads there."""
+
 NOWHERE: Final = "/nonexistent"
 """XDG_CONFIG_HOME of every server that quadgen renders."""
 
