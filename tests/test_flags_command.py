@@ -143,6 +143,11 @@ error[unknown-flag]: llama-server b11434 has no LOG_JSON
 quadgen: 4 errors
 """,
     )
+    done = quadgen("flags", "show", "b11434", "LLAMA_ARG_NO_MMAP", cwd=tmp_path)
+    assert done.err.startswith(
+        "error[removed-flag]: llama-server b11434 has no LLAMA_ARG_NO_MMAP, which b10434 and b10705 and b10724 had\n"
+        "  = hint: b10724 said: use --load-mode\n"
+    )
     (told, *_) = json.loads(quadgen("flags", "show", "b10434", "lazy-mode", "--format", "json", cwd=tmp_path).out)
     assert told["message"] == "llama-server b10434 has no --lazy-mode, which b10705 and b10724 and b11434 had"
 

@@ -161,7 +161,12 @@ def test_what_may_not_be_read_or_written_is_the_environment_s_fault(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("output", "reason"),
-    [("none/b.json", "No such file or directory"), (".", "Is a directory"), ("l/b", "Not a directory")],
+    [
+        ("none/b.json", "No such file or directory"),
+        (".", "Is a directory"),
+        ("new/", "Is a directory"),
+        ("l/b", "Not a directory"),
+    ],
 )
 def test_where_nothing_can_be_written_nothing_is(output: str, reason: str, tmp_path: Path) -> None:
     (tmp_path / "l").write_text("", encoding="utf-8")

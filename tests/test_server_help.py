@@ -90,6 +90,7 @@ def test_a_help_text_may_come_through_a_pipe_and_is_not_run_then() -> None:
         (("echo; echo libcuda.so.1: no >&2; exit 127",), "ends with status 127: libcuda.so.1: no"),
         (("printf '\\n\\n  first \\nsecond' >&2; exit 3",), "ends with status 3: first"),
         (("kill -ILL $$",), "ends with SIGILL"),
+        (("kill -40 $$",), "ends with signal 40"),
         (("exec yes",), "prints more than 1 MiB, which no help text has"),
     ],
 )

@@ -86,11 +86,17 @@ def _asked(path: str, environ: Mapping[str, str], timeout: float) -> str:
     if status is None:
         raise Unavailable(f"{name} is not done after {timeout:g} seconds{said.complaint}")
     if status:
-        how = f"status {status}" if status > 0 else signal.Signals(-status).name
-        raise Unavailable(f"{name} ends with {how}{said.complaint}")
+        raise Unavailable(f"{name} ends with {_ending(status)}{said.complaint}")
     if not said.out.strip():
         raise Unavailable(f"{name} prints nothing on its standard output{said.complaint}")
     return said.out.decode(errors="replace")
+
+
+def _ending(status: int) -> str:
+    """An exit status, or the signal that a negative one stands for; most real-time signals have no name."""
+    if status > 0:
+        return f"status {status}"
+    return next((known.name for known in signal.Signals if known == -status), f"signal {-status}")
 
 
 def _run(path: str, environ: Mapping[str, str], deadline: float) -> tuple[_Said, int | None]:

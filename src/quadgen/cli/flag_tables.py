@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -56,7 +56,8 @@ def asked(table: FlagTable, names: Sequence[str]) -> list[Option]:
 
 def _unknown(table: FlagTable, name: str) -> Problem:
     spelled = name if name.startswith("-") or name.isupper() else f"--{name}"
-    others = known_in(shipped_tables(), name) or known_in(shipped_tables(), f"-{name}")
+    tables = shipped_tables()
+    others = known_in(tables, name) or known_in(tables, f"-{name}") or _having(tables, name)
     if others:
         message = f"llama-server {table.build} has no {spelled}, which {' and '.join(build for build, _ in others)} had"
         advice = others[-1][1].deprecated or others[-1][1].removed
@@ -65,6 +66,11 @@ def _unknown(table: FlagTable, name: str) -> Problem:
     close = table.nearest(name)
     message = f"llama-server {table.build} has no {spelled}"
     return Problem(code="unknown-flag", message=message, hint=f"did you mean {close}?" if close else None)
+
+
+def _having(tables: Mapping[str, FlagTable], variable: str) -> tuple[tuple[str, Option], ...]:
+    """The builds that read an environment variable, each with its option."""
+    return tuple((build, option) for build, table in tables.items() if (option := table.by_env(variable)) is not None)
 
 
 def check_replaceable(output: str) -> None:

@@ -3,6 +3,7 @@
 import os
 import stat
 from contextlib import suppress
+from errno import EISDIR
 
 from quadgen.disk.reading import unavailable
 from quadgen.ownership import temporary
@@ -15,6 +16,8 @@ def write_file(path: str, data: bytes) -> None:
     /dev/stdout, is written to.
     """
     try:
+        if path.endswith("/"):  # which realpath would drop
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR), path)
         mode = _mode(path)
         if mode is None or stat.S_ISREG(mode):
             _replace(os.path.realpath(path), data, mode)
