@@ -132,9 +132,10 @@ class LlamaCpp:
         check_decided(ask, decided)
         if not (ask.report.get("flags") or ask.report.get("extra_args")):
             return tuple(decided)
-        flags = flag_arguments(ask, {canonical(ask, argument.words[0]) for argument in decided})
+        own = [canonical(ask, argument.words[0]) for argument in decided]
+        flags = flag_arguments(ask, frozenset(own))
         replaced = {canonical(ask, argument.words[0]) for argument in flags}
-        kept = [one for one in decided if canonical(ask, one.words[0]) not in replaced] if replaced else decided
+        kept = [argument for name, argument in zip(own, decided, strict=True) if name not in replaced]
         return (*kept, *flags, *extra_arguments(ask, [*kept, *flags]))
 
     def _model(self, ask: Ask) -> list[Argument]:
