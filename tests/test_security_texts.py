@@ -55,10 +55,19 @@ def test_a_name_that_says_secret_takes_no_literal(field: str, name: str) -> None
 
 @pytest.mark.parametrize(
     "pair", ["TOKENIZERS_PARALLELISM: 'false'", "MAX_TOKENS: '4096'", "API_KEY_FILE: /run/secrets/k", "MONKEY: x",
-             "SECRET: '0'", "TOKEN: /run/secrets/t", "A: disk-usage", "URL: 'https://example.org:8080/x'"],
+             "SECRET: '0'", "TOKEN: /run/secrets/t", "A: disk-usage", "URL: 'https://example.org:8080/x'",
+     "EOS_TOKEN: '<|im_end|>'", "PAD_TOKEN: '[PAD]'", "OPENAI_API_KEY: EMPTY", "API_KEY: sk-no-key-required",
+     "PASSWORD: '{{ vault }}'", "SECRET: '${SECRET}'"],
 )  # fmt: skip
 def test_what_only_sounds_like_a_key_is_none(pair: str) -> None:
     accepted(one(f"{CPU}, env: {{{pair}}}}}"))
+
+
+@pytest.mark.parametrize(
+    "name", ["sk-qwen3-coder-30b-a3b-instruct", "sk-learn-assistant-large", "hf-model-of-a-long-name-x"]
+)
+def test_the_name_of_a_model_is_no_key(name: str) -> None:
+    accepted(one(f"{CPU}, alias: {name}}}"))
 
 
 @pytest.mark.parametrize("words", ["--creds=user:hunter2", "--creds user:hunter2", "--decryption-key=/k.pem:hunter2"])

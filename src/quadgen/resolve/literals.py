@@ -10,7 +10,7 @@ from quadgen.engines.base import Refusal
 
 _LOOKS: Final = re.compile(
     r"(?<![\w-])(?:"
-    r"hf_[A-Za-z0-9]{20,}|sk-(?:proj-|ant-|or-)?[\w-]{20,}|gh[opsur]_[A-Za-z0-9]{20,}|github_pat_\w{20,}"
+    r"hf_[A-Za-z0-9]{20,}|sk-[\w-]*\w{16}[\w-]{4,}|gh[opsur]_[A-Za-z0-9]{20,}|github_pat_\w{20,}"
     r"|glpat-[\w-]{20,}|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{30,}|xox[abposr]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{35}"
     r"|nvapi-[\w-]{20,}|eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}"
     r")|-----BEGIN [A-Z ]*PRIVATE KEY|://[^/\s:@]+:[^/\s@]+@|\bBearer [\w.~+/-]{16,}"
@@ -24,8 +24,13 @@ _CALLED: Final = re.compile(
     r"(?:^|[_.-])(?:api_?key|access_?key|private_?key|secret|secret_?key|token|passw(?:or)?d|passphrase|credentials?)$",
     re.IGNORECASE,
 )
-_PLAIN: Final = re.compile(r"|true|false|yes|no|on|off|none|null|[\d.]+|[/~%].*", re.IGNORECASE)
-"""Values that are no secret whatever they are called: switches, numbers, paths."""
+_PLAIN: Final = re.compile(
+    r"|true|false|yes|no|on|off|none|null|empty|dummy|unused|not-(?:needed|required|used)|sk-no-key-required"
+    r"|[\d.]+|[/~%].*|<.*>|\[.*\]|\{\{.*\}\}|\$\w+|\$\{\w+\}",
+    re.IGNORECASE,
+)
+"""Values that are no secret whatever they are called: switches, numbers, paths, what stands for no key, a tokenizer's
+own tokens (`<|im_end|>`, `[PAD]`), and references to what holds the secret."""
 
 
 def is_secret(text: str) -> bool:
