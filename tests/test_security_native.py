@@ -16,6 +16,7 @@ SERVICE = [
     ("DynamicUser", "no"),
     ("CapabilityBoundingSet", "CAP_SYS_ADMIN"),
     ("CapabilityBoundingSet", "~CAP_CHOWN"),
+    ("CapabilityBoundingSet", "CAP_SYS_PTRACE"),
     ("CapabilityBoundingSet", "CAP_SYS_NICE CAP_DAC_OVERRIDE"),
     ("AmbientCapabilities", "CAP_SYS_ADMIN"),
     ("AmbientCapabilities", "CAP_DAC_READ_SEARCH"),
@@ -35,6 +36,8 @@ SERVICE = [
     ("ReadWritePaths", "/"),
     ("StandardOutput", "file:/etc/cron.d/x"),
     ("StandardError", "append:/etc/passwd"),
+    ("StandardError", "append:/var/log/../../etc/x.log"),
+    ("StandardError", "append:/var/log/wtmp"),
     ("StandardInput", "file:/etc/shadow"),
     ("OpenFile", "/etc/shadow:x"),
     ("PIDFile", "/etc/passwd"),
@@ -107,7 +110,8 @@ def test_a_server_that_fetches_its_model_writes_into_no_directory_of_the_system(
     ["AmbientCapabilities: CAP_IPC_LOCK", "SupplementaryGroups: audio", "DeviceAllow: char-drm rw", "Nice: 5",
      "DeviceAllow: /dev/dri/renderD128 rw", "ReadWritePaths: /srv/x", "StandardOutput: journal",
      "StateDirectory: llama-server", "CacheDirectory: llama-server/x", "ExecStartPre: /bin/sh -c true",
-     "BindReadOnlyPaths: /srv/x", "OOMScoreAdjust: -500"],
+     "BindReadOnlyPaths: /srv/x", "OOMScoreAdjust: -500", "StandardOutput: 'append:/var/log/llm/chat.log'",
+     "ExecStopPost: /usr/bin/logger down"],
 )  # fmt: skip
 def test_what_gives_it_nothing_of_root_s_is_let_through(line: str) -> None:
     accepted(one(f"{NATIVE}, unit: {{Service: {{{line}}}}}}}"))
@@ -119,16 +123,17 @@ UNITS = [
     ("Unit", "OnFailure", "debug-shell.service"),
     ("Unit", "Wants", "emergency.target"),
     ("Unit", "Requires", "rescue.service"),
-    ("Unit", "After", "x.service systemd-reboot.service"),
+    ("Unit", "Upholds", "x.service systemd-reboot.service"),
     ("Unit", "Conflicts", "sshd.service"),
     ("Unit", "Conflicts", "dbus.service"),
     ("Unit", "Conflicts", "multi-user.target"),
+    ("Unit", "PropagatesStopTo", "sshd.service"),
     ("Unit", "FailureAction", "reboot-force"),
     ("Unit", "SuccessAction", "poweroff"),
     ("Unit", "StartLimitAction", "reboot-immediate"),
     ("Unit", "JobTimeoutAction", "halt"),
     ("Install", "Alias", "sshd.service"),
-    ("Install", "WantedBy", "shutdown.target"),
+    ("Install", "RequiredBy", "sshd.service"),
 ]
 
 
@@ -142,7 +147,7 @@ def test_no_unit_ends_the_machine_or_what_it_is_lost_without(section: str, key: 
 @pytest.mark.parametrize(
     ("field", "name"),
     [("conflicts", "sshd.service"), ("conflicts", "systemd-logind.service"), ("after", "reboot.target"),
-     ("conflicts", "poweroff.target"), ("after", "debug-shell.service")],
+     ("after", "debug-shell.service")],
 )  # fmt: skip
 def test_neither_do_the_neighbours_that_a_service_names(field: str, name: str) -> None:
     assert codes(one(f"{CPU}, {field}: {name}}}")) == {UNSAFE}
@@ -151,6 +156,25 @@ def test_neither_do_the_neighbours_that_a_service_names(field: str, name: str) -
 @pytest.mark.parametrize("name", ["gdm.service", "other.service", "mnt-nas.mount", "nvidia-persistenced.service"])
 def test_other_units_may_be_neighbours(name: str) -> None:
     accepted(one(f"{CPU}, conflicts: {name}, after: {name}, unit: {{Unit: {{OnFailure: {name}}}}}}}"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Unit: {Conflicts: sleep.target, Before: sleep.target}", "Unit: {After: suspend.target}",
+     "Unit: {Before: shutdown.target}", "Install: {WantedBy: suspend.target}", "Unit: {Conflicts: graphical.target}"],
+)  # fmt: skip
+def test_a_service_may_end_before_the_machine_sleeps_and_come_back_with_it(line: str) -> None:
+    accepted(one(f"{CPU}, unit: {{{line}}}}}"))
+
+
+@pytest.mark.parametrize("runtime", ["podman", "systemd"])
+def test_a_unit_of_another_s_may_be_named_by_the_service_s_own_name(runtime: str) -> None:
+    said = "unit: {Unit: {OnFailure: 'notify@%n.service mail@%N.service failed@%n'}}"
+    text = unit(one(f"{CPU}, runtime: {runtime}, services: {{chat: {{}}}}, {said}}}"))
+    assert values(text, "Unit", "OnFailure") == ["notify@chat.service.service mail@chat.service failed@chat.service"]
+    problem = refusal(one(f"{CPU}, unit: {{Unit: {{OnFailure: notify@%i.service}}}}}}"))
+    assert problem.message == "'notify@%i.service' in OnFailure= names no unit, and systemd drops it"
+    assert UNSAFE in codes(one(f"{CPU}, services: {{debug-shell: {{}}}}, unit: {{Unit: {{Wants: '%n'}}}}}}"))
 
 
 @pytest.mark.parametrize("spelled", ["chat", "chat.service", "chat.container"])

@@ -6,7 +6,7 @@ from itertools import combinations
 from quadgen.fleet.load import Fleet
 from quadgen.problems import Collector, Path, Problem
 from quadgen.resolution import Resolution
-from quadgen.resolve import privileges
+from quadgen.resolve import neighbours
 
 _EVERY_IPV4 = "0.0.0.0"  # noqa: S104 - compared, not bound
 _EVERY = "::"
@@ -63,7 +63,7 @@ def service_names(host: str, names: Iterable[str], sink: Collector) -> None:
     """Refuse services whose files are one where letter case does not count."""
     seen: dict[str, str] = {}
     for name in names:
-        if privileges.taken_by_system(name):
+        if neighbours.taken_by_system(name):
             message = f"{name}.service is a unit of the system's own, which this one would take the place of"
             path: Path = ("hosts", host, "services", name)
             hint = "name the service differently"

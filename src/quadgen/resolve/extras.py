@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from quadgen.engines.side_doors import reaches_speculation_path
 from quadgen.resolution import EngineEntry, Host, Mount, Secret, Variable
-from quadgen.resolve import files, literals, overrides, privileges, variables
+from quadgen.resolve import files, literals, neighbours, overrides, variables
 from quadgen.resolve.report import Reporter, unknown
 from quadgen.unitfile import Spec, Word
 
@@ -92,7 +92,7 @@ def peers(ask: Reporter, key: str, services: frozenset[str]) -> tuple[str, ...]:
         elif name.removesuffix(".container") in services:
             found.append(f"{name.removesuffix('.container')}.service")
         elif overrides.is_unit_name(name):
-            wrong = privileges.dependency_refusal(f"`{key}`", name)
+            wrong = neighbours.dependency_refusal(f"`{key}`", name)
             if wrong is not None:
                 ask.add(wrong[0], wrong[1], key, hint=wrong[2])
             found.append(name)

@@ -8,14 +8,14 @@ from quadgen import quadlet_keys, systemd_keys
 from quadgen.engines.base import Refusal
 from quadgen.engines.side_doors import reaches_speculation_path
 from quadgen.resolution import Host
-from quadgen.resolve import literals, podman_args, privileges, reach
+from quadgen.resolve import literals, neighbours, podman_args, privileges, reach
 from quadgen.resolve.files import clean, covers
 from quadgen.unitfile import Malformed, Unsafe, line, split_args, split_strv
 
 UNIT_NAME: Final = re.compile(
     r"[A-Za-z0-9:_.\\@-]{1,240}\.(service|socket|device|mount|automount|swap|target|path|timer|slice|scope)"
 )
-_UNIT_LISTS: Final = frozenset(
+UNIT_LISTS: Final = frozenset(
     """
     After Alias Also Before BindsTo Conflicts JoinsNamespaceOf OnFailure OnSuccess PartOf PropagatesReloadTo
     PropagatesStopTo ReloadPropagatedFrom RequiredBy Requires Requisite StopPropagatedFrom UpheldBy Upholds WantedBy
@@ -23,6 +23,8 @@ _UNIT_LISTS: Final = frozenset(
     """.split()  # noqa: SIM905 - reads better
 )
 """Keys of [Unit] and [Install] that list units; a word that names none is dropped with a line in the log."""
+_SPECIFIER: Final = re.compile("%[nNp]")
+"""What systemd.unit(5) puts the name of the unit in place of; a service is no instance, so that %p is %N."""
 _QUADLET_UNIT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]*\.(container|volume|network|pod|kube|image|build)")
 _TRANSLATED: Final = "5.5.0"
 """The first Podman that puts the service in place of a Quadlet unit's name."""
@@ -59,15 +61,15 @@ def refusals(
     if section == "Container":
         yield from _container(host, key, values)
         return
-    if key in _UNIT_LISTS:
-        yield from _units(host, key, values)
-        named = [name for value in values for name in value.split()]
-        yield from (each for name in named if (each := privileges.dependency_refusal(f"{key}=", name)))
+    if key in UNIT_LISTS:
+        names = [name for value in values for name in named(service, value).split()]
+        yield from _units(host, key, names)
+        yield from (each for name in names if (each := neighbours.dependency_refusal(f"{key}=", name)))
     if section == "Service":
         yield from _service(host, service, key, values, program)
     else:
         for value in values:
-            yield from privileges.unit_refusals(key, value)
+            yield from neighbours.unit_refusals(key, value)
 
 
 def _service(host: Host, service: str, key: str, values: tuple[str, ...], program: str | None) -> Iterator[Refusal]:
@@ -143,8 +145,13 @@ def _devices(values: tuple[str, ...]) -> Iterator[Refusal]:
         yield from (each for value in values if (each := reach.device_refusal(value)))
 
 
-def _units(host: Host, key: str, values: tuple[str, ...]) -> Iterator[Refusal]:
-    for word in (word for value in values for word in value.split()):
+def named(service: str, units: str) -> str:
+    """A list of units with the specifiers that stand for the unit of `service`, such as notify@%n.service."""
+    return _SPECIFIER.sub(lambda found: f"{service}.service" if found[0] == "%n" else service, units)
+
+
+def _units(host: Host, key: str, names: list[str]) -> Iterator[Refusal]:
+    for word in names:
         if UNIT_NAME.fullmatch(word):
             continue
         translated = host.runtime == "podman" and quadlet_keys.at_least(host.podman, _TRANSLATED)

@@ -7,7 +7,7 @@ from typing import Final
 from quadgen import quadlet_keys, systemd_keys
 from quadgen.problems import Severity
 from quadgen.resolution import Host, Override
-from quadgen.resolve import override_values, privileges
+from quadgen.resolve import override_values, sandbox
 from quadgen.resolve.override_values import UNIT_NAME
 from quadgen.resolve.report import Reporter, nearest
 from quadgen.unitfile.quote import quoted
@@ -56,7 +56,6 @@ _FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
         "PassEnvironment": "env",
         "UnsetEnvironment": "env",
         "ExecStop": "stop_timeout",
-        "ExecStopPost": "stop_timeout",
         "Type": "health",
         "Restart": "restart",
         "RestartSec": "restart",
@@ -99,7 +98,7 @@ _REMOVED: Final = {
     "InaccessiblePaths": "",
     "Mask": "",
     "PodmanArgs": "limits",
-    **privileges.KEPT,
+    **sandbox.KEPT,
 }
 """Keys that may be added to, but whose own lines cannot go: with the field that decides them, if one does."""
 _KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
@@ -129,20 +128,23 @@ def check(ask: Reporter, host: Host, program: str | None) -> tuple[Override, ...
             continue
         for key, values in (keys or {}).items():
             if _known(ask, host, section, key) and _possible(ask, host, ("unit", section, key), values, program):
-                found.append(_spelled(host, section, key, values))
+                found.append(_spelled(ask, host, section, key, values))
                 _noted(ask, host, section, key, values)
     return tuple(found)
 
 
 def _noted(ask: Reporter, host: Host, section: str, key: str, values: tuple[str, ...] | None) -> None:
     """Say what a key takes away of the sandbox, which is for the fleet to decide and for a review to see."""
-    looser = privileges.loosened(host, section, key, values)
+    words = override_values.words(key, values) if section == "Container" and values is not None else None
+    looser = sandbox.loosened(host, section, key, words)
     if looser is not None:
         ask.add("sandbox-loosened", looser, "unit", section, key, severity=Severity.NOTE, at_key=True)
 
 
-def _spelled(host: Host, section: str, key: str, values: tuple[str, ...] | None) -> Override:
+def _spelled(ask: Reporter, host: Host, section: str, key: str, values: tuple[str, ...] | None) -> Override:
     """The key, or for a Podman that lacks it the argument of podman-run(1) that says the same."""
+    if key in override_values.UNIT_LISTS and values:
+        return Override(section, key, tuple(override_values.named(ask.service or "", value) for value in values))
     if section != "Container" or not values or key not in quadlet_keys.lacking(host.podman):
         return Override(section, key, values)
     words = (quadlet_keys.argument(key, word, host.podman) for word in override_values.words(key, values))
@@ -212,7 +214,7 @@ def _possible(
 ) -> bool:
     """Whether the values of a key, or their absence, leave alone what was decided; reports why not."""
     _, section, key = place
-    rooted = privileges.sandboxed_root(host, section, key)
+    rooted = sandbox.held(host, section, key)
     if rooted is not None:
         ask.add(rooted[0], rooted[1], *place, hint=rooted[2], at_key=True)
         return False

@@ -53,6 +53,8 @@ _FIELDS: Final = {
     "--health-startup-cmd": "health", "--health-startup-interval": "health", "--health-startup-retries": "health",
     "--health-startup-success": "health", "--health-startup-timeout": "health", "--no-healthcheck": "health",
     "--requires": "after", "--read-only": "unit: {Container: {ReadOnly: ...}}",
+    "--workdir": "unit: {Container: {WorkingDir: ...}}", "--cgroup-parent": "unit: {Service: {Slice: ...}}",
+    "--privileged": "devices",
 }  # fmt: skip
 """Arguments that a field of the fleet decides."""
 
@@ -61,9 +63,14 @@ def refusals(key: str, words: Iterable[str], podman: str) -> Iterator[Refusal]:
     """What is wrong with the words of all lines of `key`, PodmanArgs or GlobalArgs, for a Podman of this version."""
     switches, values = (_SWITCHES, _VALUES) if key == "PodmanArgs" else (_GLOBAL_SWITCHES, _GLOBAL_VALUES)
     rest = iter(words)
+    refused = False
     for word in rest:
+        if refused and not word.startswith("-"):  # most likely the value of what was refused
+            refused = False
+            continue
         name, equals, value = word.partition("=")
-        if name not in switches and name not in values:
+        refused = name not in switches and name not in values
+        if refused:
             yield _undecided(key, word, name)
             continue
         if name in values and not equals:

@@ -12,7 +12,7 @@ from quadgen.engines.base import Refusal
 
 _CLOSED: Final = tuple(
     """
-    /boot /dev /efi /etc /proc /run /sys /var/cron /var/lib/containerd /var/lib/containers /var/lib/docker
+    /boot /dev /efi /etc /proc /run /sys /var/backups /var/cron /var/lib/containerd /var/lib/containers /var/lib/docker
     /var/lib/kubelet /var/lib/lxc /var/lib/machines /var/lib/portables /var/lib/private /var/lib/systemd /var/run
     /var/spool/at /var/spool/cron
     """.split()  # noqa: SIM905 - reads better
@@ -20,13 +20,13 @@ _CLOSED: Final = tuple(
 """Nothing at, below or above these: keys and passwords, sockets of other programs, what starts as root."""
 _OPEN: Final = tuple(
     """
-    /etc/ca-certificates /etc/localtime /etc/OpenCL /etc/pki/ca-trust /etc/pki/tls/certs /etc/ssl/certs /etc/timezone
-    /etc/vulkan
+    /etc/ca-certificates /etc/group /etc/hosts /etc/localtime /etc/OpenCL /etc/passwd /etc/pki/ca-trust
+    /etc/pki/tls/certs /etc/resolv.conf /etc/ssl/cert.pem /etc/ssl/certs /etc/timezone /etc/vulkan
     """.split()  # noqa: SIM905 - reads better
 )
 """What people need of /etc: nothing in there is secret, and it may be read."""
-_MEDIA: Final = "/run/media"
-"""Where a desktop mounts disks."""
+_HOLDERS: Final = ("/dev/shm", "/run/media")  # noqa: S108 - nothing is made there
+"""What is below them is somebody's own: files in memory, and the disks that a desktop mounts."""
 _PROGRAMS: Final = ("/bin", "/lib", "/lib32", "/lib64", "/nix", "/sbin", "/usr")
 """What the host itself runs: it may be read."""
 _WHOLE: Final = frozenset({"/", "/home", "/var", "/var/home", "/var/lib"})
@@ -43,7 +43,7 @@ _SHARED_PRIVATE: Final = frozenset({"containers", "keyrings", "systemd", "applic
 _HOME: Final = re.compile(r"(/home/[^/]+|/root|/var/home/[^/]+|/var/roothome)(?:/(.*))?")
 _NODE: Final = re.compile(
     r"/dev/(?:dri(?:/(?:by-path/)?[\w:.@-]+)?|kfd|nvidia[\w-]*(?:/[\w-]+)?|accel(?:/[\w-]+)?|dxg|infiniband(?:/[\w-]+)?"
-    r"|mali\d+|galcore|rknpu\w*)"
+    r"|mali\d+|galcore|rknpu\w*|nvhost[\w-]*|nvmap)"
 )
 _CDI: Final = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*=[\w.:-]+")
 _CLASS: Final = re.compile(r"char-(?:nvidia[\w*-]*|drm|kfd|accel)")
@@ -64,23 +64,27 @@ def path_refusal(path: str, home: str, *, writable: bool) -> Refusal | None:
     why = _why(path, home, writable=writable)
     if why is None:
         return None
-    return "unsafe-value", f"{path} of the host {why}", "give it a directory of its own, such as one below /srv"
+    hint = "add `ro`" if why is _READ_ONLY else "give it a directory of its own, such as one below /srv"
+    return "unsafe-value", f"{path} of the host {why}", hint
+
+
+_READ_ONLY: Final = "is what the host itself runs or trusts: it may be read, and not be written to"
 
 
 def _why(path: str, home: str, *, writable: bool) -> str | None:
-    if covers(_MEDIA, path) and path != _MEDIA:
+    if any(path.startswith(f"{holder}/") for holder in _HOLDERS):
         return None
     if any(covers(open_one, path) for open_one in _OPEN):
-        return "may be read, and not be written to: add `ro`" if writable else None
+        return _READ_ONLY if writable else None
     if path in _WHOLE:
         return "holds what belongs to others too"
     for closed in _CLOSED:
         if covers(closed, path):
-            return f"hands the host over: {closed} holds keys, sockets or what runs as root"
+            return f"is no service's: {closed} holds keys, sockets or what runs as root"
         if covers(path, closed):
-            return f"holds {closed}, which hands the host over"
+            return f"holds {closed}, where keys, sockets or what runs as root are"
     if writable and any(covers(programs, path) for programs in _PROGRAMS):
-        return "holds what the host itself runs: add `ro`"
+        return _READ_ONLY
     return _of_home(path, home)
 
 
