@@ -233,6 +233,16 @@ def test_a_drafter_s_device_must_be_compiled_in_and_seen(device: str, message: s
     assert (problem.code, problem.message) == ("unknown-device", message)
 
 
+@pytest.mark.parametrize(("devices", "found"), [("[CUDA1]", "CUDA1"), ("[1]", None), ("[0, 1]", None)])
+def test_a_head_in_a_file_of_its_own_stays_on_the_devices_that_the_service_names(
+    devices: str, found: str | None
+) -> None:
+    above = "  beside: {file: beside.gguf, mtp: head.gguf}\n"
+    argv = words(f"model: beside\nbackend: cuda\ngpus: [{{}}, {{}}]\ndevices: {devices}\n", above=above)
+    assert after(argv, "--spec-draft-model") == "/srv/models/head.gguf"
+    assert (after(argv, "--spec-draft-device") if "--spec-draft-device" in argv else None) == found
+
+
 @pytest.mark.parametrize("door", ["flags: {spec-draft-device: CUDA0}", "extra_args: [-devd, CUDA0]"])
 def test_a_drafter_s_device_has_one_door(door: str) -> None:
     problem = refusal(one(f"{NATIVE}model: headed\nbackend: cuda\nprofile: copy\n{door}\n"))

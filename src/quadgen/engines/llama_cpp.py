@@ -229,6 +229,10 @@ class LlamaCpp:
         device = ask.report.get("draft_device")
         if device is not None and any(kind.startswith("draft-") for kind in decision.types):
             found.append(Argument(("--spec-draft-device", ",".join(device)), "draft_device"))
+        elif drafter is not None and any(isinstance(item, str) for item in ask.report.get("devices") or ()):
+            # no variable hides the other cards; up to b10435 a drafter has them all, common/speculative.cpp:2319
+            rule = "rule: a drafter stays on the devices of its service"
+            found.append(Argument(("--spec-draft-device", ",".join(ask.devices.names)), rule))
         found += profile_arguments(ask)
         check_drafting(ask)
         return found
