@@ -152,6 +152,12 @@ def test_json_is_an_object_and_what_only_python_reads_is_none(value: str, messag
     assert (problem.code, problem.message, problem.hint) == ("bad-flag-value", message, hint)
 
 
+def test_a_list_for_an_option_that_takes_one_value_is_refused_and_one_of_one_item_is_not() -> None:
+    problem = refusal(said("threads", "[4, 8]"))
+    assert (problem.message, problem.hint) == ("--threads takes one value", "write it without the list")
+    assert native_words(unit(said("threads", "[4]")))[-2:] == ["--threads", "4"]
+
+
 @pytest.mark.parametrize("flag", ["--log-file", "--alias", "--reverse-prompt"])
 def test_an_argument_that_is_a_flag_is_no_value_and_any_other_dash_is(flag: str) -> None:
     problem = refusal(given(flag, "--jinja"))

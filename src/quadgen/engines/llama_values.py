@@ -216,4 +216,4 @@ def _count(option: Option, items: list[str], *, joins: bool) -> _Wrong | None:
         return "has an empty list", "leave it out"
     if option.arity > 1:
         return None if len(items) == option.arity else (f"takes {option.arity} values", "write a list")
-    return None if joins or len(items) == 1 or option.repeats else ("takes one value", None)
+    return None if joins or len(items) == 1 or option.repeats else ("takes one value", "write it without the list")
