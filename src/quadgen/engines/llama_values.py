@@ -8,7 +8,7 @@ from typing import Any, Final
 from quadgen.document import text_of
 from quadgen.engines import llama_devices
 from quadgen.engines.base import Ask
-from quadgen.engines.flags import Option
+from quadgen.engines.flags import Option, is_numbered
 from quadgen.engines.llama_options import BOUNDS, JSON, LARGEST, NEVER, SHAPES, SUPERSEDED, Superseded
 from quadgen.engines.side_doors import reaches_speculation_flag
 
@@ -20,7 +20,6 @@ _READ: Final = re.compile(r"\s*([-+]?[0-9]{1,10})", re.ASCII)
 _DECIMAL: Final = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
 _LEAST: Final = 2.0**-126
 _MOST: Final = 2.0**128 - 2.0**104
-_NUMBERED: Final = re.compile(r"b([0-9]{1,9})")
 _WIDE: Final = (-LARGEST - 1, LARGEST)
 
 _Wrong = tuple[str, str | None]
@@ -148,8 +147,8 @@ def _refuse(constant: str) -> None:
 
 def _supersede(ask: Ask, old: Superseded, value: object, *keys: str | int) -> None:
     table = ask.engine.table
-    numbered = _NUMBERED.fullmatch(table.build)
-    if table.find(old.successor) is None or (old.since and not (numbered and int(numbered[1]) >= old.since)):
+    warns = not old.since or (is_numbered(table.build) and int(table.build[1:]) >= old.since)
+    if table.find(old.successor) is None or not warns:
         return
     message = f"llama-server {table.build} deprecates {old.key} in {old.option}"
     use = old.use.get(value) if isinstance(value, bool) else None
