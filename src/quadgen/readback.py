@@ -78,7 +78,10 @@ def _container(unit: ContainerUnit, values: Values) -> Iterator[tuple[str, Any, 
     yield "ContainerName", unit.name, _one(raw("ContainerName"))
     yield "Entrypoint", unit.entrypoint, _one(raw("Entrypoint"))
     if unit.seccomp is not None:
-        yield "SeccompProfile", unit.seccomp, _one(raw("SeccompProfile"))
+        own = _added(unit, "Container", "SeccompProfile")
+        gone = ("Container", "SeccompProfile", None) in unit.overrides
+        decided = None if gone else lookup_last(own[-1]) if own else unit.seccomp
+        yield "SeccompProfile", decided, _one(raw("SeccompProfile"))
     yield "HealthCmd", [] if unit.health is None else [json_words(unit.health.command)], raw("HealthCmd")
     yield "Notify", [] if unit.notify is None else [unit.notify], raw("Notify")
     yield "Volume", list(unit.mounts), [unspecify(value) for value in raw("Volume")]

@@ -106,7 +106,8 @@ def test_its_image_is_derived_from_its_release_and_from_nothing_else() -> None:
         ("mmproj: a.gguf", "closed-engine", "`mmproj`: halogen reads images by HALOGEN_VISION_TOWER in `env`"),
         ("devices: [ROCm0]", "closed-engine",
          "halogen computes on the one GPU of its machine, and routes nothing to devices"),
-        ("api_key: {secret: k}", "closed-engine", "halogen's API has no keys"),
+        ("api_key: {secret: k}", "closed-engine",
+         "`api_key`: halogen's API has no keys: put a proxy before it, and publish it on loopback"),
         ("runtime: systemd", "closed-engine", "halogen is published as a container image alone"),
         ("network: host", "closed-engine",
          "halogen's API listens on every address there, and its engine's port 8730 has no authentication"),
@@ -185,6 +186,22 @@ def test_an_engine_entry_that_is_no_halogen_is_refused() -> None:
     ):
         problem = refusal(halo(top=TOP.replace(old, new)), {"t.json": '{"format": 1, "build": "x", "options": []}'})
         assert (problem.code, problem.message) == ("closed-engine", message)
+
+
+def test_an_open_halogen_is_told_of_what_it_has() -> None:
+    problem = refusal(halo("bind: 0.0.0.0"))
+    assert problem.hint == "put a proxy before it, or `api_key: false` if it is open on purpose"
+    assert "PublishPort=0.0.0.0:8731:8731" in unit(halo("bind: 0.0.0.0, api_key: false"))
+
+
+def test_a_network_that_is_none_is_refused_for_itself_alone() -> None:
+    assert refusal(halo("network: none")).message == "'none' names no Podman network"
+
+
+def test_a_fleet_may_have_a_seccomp_profile_of_its_own_for_it() -> None:
+    for said, written in (("/etc/halogen.json", ["/etc/halogen.json"]), ("null", [])):
+        text = unit(halo(f"unit: {{Container: {{SeccompProfile: {said}}}}}"))
+        assert values(text, "Container", "SeccompProfile") == written
 
 
 def test_its_own_template_cannot_loosen_what_was_decided() -> None:

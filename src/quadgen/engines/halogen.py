@@ -39,6 +39,7 @@ CLOSED: Final[Mapping[str, str]] = {
     "mmproj": "halogen reads images by HALOGEN_VISION_TOWER in `env`",
     "chat_template_file": "halogen has the chat template of its tokenizer",
     "lora": "halogen loads no adapters",
+    "api_key": "halogen's API has no keys: put a proxy before it, and publish it on loopback",
 }
 """Fields that llama-server has something for and halogen has not, with the reason."""
 _LEAST_START: Final = 1200
@@ -120,9 +121,6 @@ class Halogen:
             report.add("unexpected-value", message, "port", hint=f"such as {self.port}")
         if report.get("slots", 1) > _MOST_SLOTS:
             report.add("unexpected-value", f"halogen takes at most {_MOST_SLOTS} slots", "slots")
-        if ask.api_key_file is not None:
-            message = "halogen's API has no keys"
-            report.add("closed-engine", message, "api_key", hint="put a proxy before it, and publish it on loopback")
         if any(isinstance(name, str) for name in report.get("devices") or ()):
             message = "halogen computes on the one GPU of its machine, and routes nothing to devices"
             report.add("closed-engine", message, "devices", hint="leave `devices` out")

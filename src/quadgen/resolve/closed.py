@@ -13,7 +13,7 @@ _OF_MODELS = ("mmproj", "chat_template_file")
 
 
 def left_open(ask: Reporter, host: Host, kind: Engine, model: Model) -> Reporter:
-    """`ask` without the fields that the engine has nothing for, each of them refused."""
+    """`ask` without what the engine has nothing for, each of it refused; to say `false` or nothing is no mistake."""
     if host.runtime not in kind.runtimes:
         only = " and ".join(f"runtime: {runtime}" for runtime in kind.runtimes)
         ask.add("closed-engine", f"{kind.kind} is published as a container image alone", "runtime", hint=f"use {only}")
@@ -27,7 +27,7 @@ def left_open(ask: Reporter, host: Host, kind: Engine, model: Model) -> Reporter
             message = f"`{key}` of the model {model.name}: {kind.closed[key]}"
             path = ("models", model.name, key)
             ask.elsewhere(Problem(code="closed-engine", message=message, path=path, hint="leave it out"))
-    fields = {key: value for key, value in ask.chain.fields.items() if key not in kind.closed}
+    fields = {key: value for key, value in ask.chain.fields.items() if key not in shut}
     return replace(ask, chain=Chain(ask.chain.layers, fields))
 
 

@@ -25,7 +25,10 @@ from quadgen.resolve.gate import Gate, decide, unspeculating
 from quadgen.resolve.report import Reporter
 from quadgen.resolve.structure import Wish
 
-_NOWHERE = network.Address(listen="127.0.0.1", ports=(), networks=(), binds=None, beyond_loopback=False)
+_NOWHERE = network.Address(
+    listen="127.0.0.1", ports=(), networks=(), binds=None, beyond_loopback=False, inside=True,
+)  # fmt: skip
+"""Stands in for an address that was refused; as inside of a container, where an engine has nothing against it."""
 UNKNOWN_CONTEXT = 8192
 """Tokens where nobody knows what the model was trained for: the least that current models were."""
 
@@ -62,17 +65,18 @@ def _context(ask: Reporter, kind: Engine, model: Model) -> int:
     return context or UNKNOWN_CONTEXT
 
 
-def _exposed(ask: Reporter, place: network.Address, key: str | None) -> bool:
+def _exposed(ask: Reporter, kind: Engine, place: network.Address, key: str | None) -> bool:
     """Whether the server is open beyond loopback without a key, which policy may refuse."""
     open_to_all = place.beyond_loopback and key is None and "api-key-file" not in (ask.get("flags") or {})
     if open_to_all and ask.get("api_key") is not False and not ask.broken("api_key"):
         refuse = (ask.fleet.data.get("policy") or {}).get("exposed", "refuse") == "refuse"
+        closed_to = "put a proxy before it" if "api_key" in kind.closed else "add `api_key: {secret: NAME}`"
         ask.add(
             "exposed",
             f"{ask.get('bind')} is reached from other machines, and the server has no API key",
             "bind",
             severity=Severity.ERROR if refuse else Severity.WARNING,
-            hint="add `api_key: {secret: NAME}`, or `api_key: false` if it is open on purpose",
+            hint=f"{closed_to}, or `api_key: false` if it is open on purpose",
         )
     return open_to_all
 
@@ -159,7 +163,7 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
         report=ask, host=host, engine=engine, backend=backend, model=model, decision=decision, devices=seen,
         paths=_paths(ask, kind, shelf, model, decision), listen=place.listen, port=port,
         context=_context(ask, kind, model),
-        api_key_file=key_file, exposed=_exposed(ask, place, key), boxed=place.inside,
+        api_key_file=key_file, exposed=_exposed(ask, kind, place, key), boxed=place.inside,
     )  # fmt: skip
     if model.file is None:
         shelf.write_models()
