@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 from quadgen import carry, quadlet_keys
 from quadgen.document import Document, load
 from quadgen.engines.flags import Choice, FlagTable, load_table
+from quadgen.engines.registry import ENGINES
 from quadgen.engines.tables import choose_for
 from quadgen.evidence import Ledger, Row, read_ledger, shipped_rows
 from quadgen.fleet.load import Fleet
@@ -153,9 +154,10 @@ def _too_old(resolution: Resolution, made: Rendered, fleet: Fleet) -> Problem:
     keys = [f"{key} (new in {since})" for key, since in newer.items()]
     if waits is not None:
         keys.insert(0, f"Notify=healthy (new in {waits})")
-    hint = "use a newer Podman, or runtime: systemd"
+    native = ", or runtime: systemd" if "systemd" in ENGINES[resolution.engine.kind].runtimes else ""
+    hint = f"use a newer Podman{native}"
     if keys and waits is not None:
-        hint = "use a newer Podman, or runtime: systemd, or `health: false` to start without waiting for the server"
+        hint = f"{hint}, or `health: false` to start without waiting for the server"
     elif keys:
         hint = "take the key out of the template, or use a newer Podman"
     return Problem(

@@ -194,6 +194,12 @@ def test_an_open_halogen_is_told_of_what_it_has() -> None:
     assert "PublishPort=0.0.0.0:8731:8731" in unit(halo("bind: 0.0.0.0, api_key: false"))
 
 
+def test_a_podman_that_is_too_old_for_it_has_no_way_out_by_systemd() -> None:
+    assert refusal(halo('podman: "4.6.0"')).hint == (
+        "use a newer Podman, or `health: false` to start without waiting for the server"
+    )
+
+
 def test_a_network_that_is_none_is_refused_for_itself_alone() -> None:
     assert refusal(halo("network: none")).message == "'none' names no Podman network"
 
