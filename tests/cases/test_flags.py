@@ -133,6 +133,24 @@ def test_a_projector_is_put_on_a_device_that_the_service_has(backend: str, devic
         assert found == ([] if message is None else [("unknown-device", message)])
 
 
+TENSORS = [
+    ("cuda", "a=CPU,b=CUDA0", None),
+    ("cuda", "a=CUDA0,b=Vulkan0", "--override-tensor names Vulkan0, and this service has CUDA0"),
+    ("cpu", "a=CUDA0", "--override-tensor names CUDA0, and this service has no device"),
+    ("cpu", "a=none", "--override-tensor names none, and this service has no device"),
+    ("cpu", "a=RPC[127.0.0.1:1]", None),
+]
+
+
+@pytest.mark.parametrize(("backend", "said", "message"), TENSORS)
+def test_a_tensor_is_put_on_a_device_that_the_service_has(backend: str, said: str, message: str | None) -> None:
+    flags = f"flags: {{override-tensor: '{said}'}}\n"
+    found = problems(one(f"{NATIVE}model: plain\nbackend: {backend}\nengine: {backend}\n{flags}"))
+    assert [(problem.code, problem.message, problem.hint) for problem in found] == (
+        [] if message is None else [("unknown-device", message, "name one that it has, or CPU")]
+    )
+
+
 def test_a_projector_may_be_put_on_a_device_of_another_backend_that_is_compiled_in() -> None:
     text = one(f"{NATIVE}model: plain\nbackend: cuda\nengine: cuda\nflags: {{mmproj-device: Vulkan0}}\n")
     accepted(text.replace("backends: [cuda]", "backends: [cuda, vulkan]"))

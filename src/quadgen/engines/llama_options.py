@@ -32,6 +32,11 @@ JSON: Final = frozenset({"--chat-template-kwargs", "--json-schema", "--mcp-serve
 QUANTISED: Final = frozenset({"q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"})
 """Types of a cache that, for its values, need flash attention (src/llama-context.cpp:3849 of b11434)."""
 
+PLACING: Final[Mapping[str, str]] = {
+    "--mmproj-device": "none", "--override-tensor": "CPU", "--spec-draft-override-tensor": "CPU",
+}  # fmt: skip
+"""Options that name devices, with the word for the CPU; the server ends at one that it does not see."""
+
 LARGEST: Final = 2**31 - 1
 """Of a whole number that llama-server reads with std::stoi; beyond it the server ends at once."""
 
@@ -111,7 +116,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "--lora-scaled": _FACTORS,
     "--media-path": _DIRECTORY,
-    "--mmproj-device": Shape(re.compile("[^,]+"), "one device"),
+    "--mmproj-device": Shape(re.compile("[^=,]+"), "one device"),
     "--override-kv": Shape(
         re.compile(f"{_KV}(?:,{_KV})*"),
         "KEY=TYPE:VALUE, where TYPE is int, float, bool or str",

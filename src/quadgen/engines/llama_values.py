@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from quadgen.document import text_of
-from quadgen.engines import llama_devices
 from quadgen.engines.base import Ask
 from quadgen.engines.flags import Option, is_numbered
-from quadgen.engines.llama_options import BOUNDS, JSON, LARGEST, NEVER, SHAPES, SUPERSEDED, Superseded
+from quadgen.engines.llama_devices import is_seen
+from quadgen.engines.llama_options import BOUNDS, JSON, LARGEST, NEVER, PLACING, SHAPES, SUPERSEDED, Superseded
 from quadgen.engines.side_doors import reaches_speculation_flag
 
 _ON: Final = frozenset({"on", "yes", "true", "1", "enabled"})
@@ -49,9 +49,9 @@ def check(ask: Ask, option: Option, name: str, value: str, *keys: str | int) -> 
     if (shape := SHAPES.get(option.canonical)) is not None and not shape.matches.fullmatch(value):
         ask.report.add("bad-flag-value", f"{name} takes {shape.what}, and {value!r} is not that", *keys)
         return False
-    if option.canonical == "--mmproj-device" and value != "none" and not llama_devices.is_seen(ask, value):
-        message = f"{name} names {value}, and this service has {', '.join(ask.devices.names) or 'no device'}"
-        ask.report.add("unknown-device", message, *keys, hint="leave it out")
+    if (cpu := PLACING.get(option.canonical)) is not None and (device := _unseen(ask, cpu, value)) is not None:
+        message = f"{name} names {device}, and this service has {', '.join(ask.devices.names) or 'no device'}"
+        ask.report.add("unknown-device", message, *keys, hint=f"name one that it has, or {cpu}")
         return False
     if option.canonical in JSON:
         return _check_json(ask, option, name, value, *keys)
@@ -69,6 +69,12 @@ def _wrong(option: Option, value: str) -> _Wrong | None:
     if option.number == "float" and not option.commas and not (_DECIMAL.fullmatch(value) and _is_float(value)):
         return f"takes a number, and {value!r} is none", None
     return None
+
+
+def _unseen(ask: Ask, cpu: str, value: str) -> str | None:
+    """The first device of a value that the service does not see; those of other machines are not known."""
+    named = (part.rpartition("=")[2] for part in value.split(","))
+    return next((each for each in named if each != cpu and not is_seen(ask, each) and not each.startswith("RPC")), None)
 
 
 def _is_float(value: str) -> bool:
