@@ -22,15 +22,30 @@ def _need(service: Resolution) -> int:
 
 def _most(services: Sequence[Resolution]) -> tuple[Resolution, ...]:
     """Of the services that may run at the same time, those that need the most together."""
-    if not services:
-        return ()
-    first, rest = services[0], services[1:]
-    without = _most([other for other in rest if not apart(first, other)])
-    best = (first, *without)
-    if len(without) == len(rest):
-        return best
-    other = _most(rest)
-    return max(best, other, key=lambda found: sum(map(_need, found)))
+    needs = [_need(service) for service in services]
+    foes = [
+        frozenset(at for at, other in enumerate(services) if other is not service and apart(service, other))
+        for service in services
+    ]
+    known: dict[frozenset[int], frozenset[int]] = {}
+
+    def most(left: frozenset[int]) -> frozenset[int]:
+        if left in known:
+            return known[left]
+        taken: set[int] = set()
+        rest = left
+        for at in sorted(left):
+            if at in rest and needs[at] >= sum(needs[foe] for foe in foes[at] & rest):
+                taken.add(at)  # all that it keeps from running needs no more together
+                rest = rest - foes[at] - {at}
+        if rest:
+            at = max(sorted(rest), key=lambda each: len(foes[each] & rest))
+            with_it, without_it = most(rest - foes[at] - {at}) | {at}, most(rest - {at})
+            rest = max(with_it, without_it, key=lambda found: sum(needs[each] for each in found))
+        known[left] = rest | taken
+        return known[left]
+
+    return tuple(services[at] for at in sorted(most(frozenset(range(len(services))))))
 
 
 def check(fleet: Fleet, host: Host, services: Sequence[Resolution], sink: Collector) -> None:
