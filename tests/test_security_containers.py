@@ -130,6 +130,7 @@ KEYS = [
     ("AddDevice", "/dev/kvm"),
     ("AddDevice", "/etc"),
     ("AddDevice", "-/dev/dri"),
+    ("AddDevice", "/dev/dri/by-path/pci-0000:03:00.0-render"),
 ]
 
 

@@ -141,6 +141,9 @@ def _devices(values: tuple[str, ...]) -> Iterator[Refusal]:
         yield "unsafe-value", message, "leave the - out"
     elif any(re.search(r"[\s\"']", value) for value in values):
         yield "unsafe-value", "AddDevice= takes one device without blanks and quotes", "write a list, one device each"
+    elif any("/by-path/" in value for value in values):
+        message = "AddDevice= cannot carry a path with colons, at which Podman takes it apart"
+        yield "unsafe-value", message, "name the node that it links to, such as /dev/dri/renderD128"
     else:
         yield from (each for value in values if (each := reach.device_refusal(value)))
 
