@@ -43,6 +43,8 @@ class Share(NamedTuple):
     what: str
     size: int
     """Bytes."""
+    spare: bool = False
+    """Whether the service starts and runs without it where no other service wants it."""
 
 
 class Override(NamedTuple):

@@ -173,7 +173,7 @@ def test_a_variable_with_a_tilde_or_a_path_that_nothing_is_mounted_at_is_refused
     problem = refusal(halo('env: {HALOGEN_CACHE_DIR: "~/halogen-cache"}'))
     assert (problem.code, problem.message) == ("unsafe-value", "HALOGEN_CACHE_DIR: nothing expands ~ in a variable")
     problem = refusal(halo("env: {HALOGEN_CACHE_DIR: /halogen-cache}"))
-    assert problem.message == "HALOGEN_CACHE_DIR: nothing is mounted at /halogen-cache in the container"
+    assert problem.message == "HALOGEN_CACHE_DIR: nothing that it may write is mounted at /halogen-cache in the container"
     mounted = halo("env: {HALOGEN_CACHE_DIR: /kept/prompts}, volumes: [/srv/kept:/kept:z]")
     assert "HALOGEN_CACHE_DIR=/kept/prompts" in values(unit(mounted), "Container", "Environment")
     assert [problem.message for problem in refusals(halo("env: {HALOGEN_CACHE_DIR: cache}"))] == [

@@ -128,6 +128,15 @@ def test_its_image_is_derived_from_its_release_and_from_nothing_else() -> None:
         ("env: {LLAMA_ARG_CTX_SIZE: '1'}", "closed-engine",
          "LLAMA_ARG_CTX_SIZE is read by llama-server, and by nothing in halogen"),
         ("env: {HF_TOKEN: hf_x}", "literal-secret", "HF_TOKEN in `env` is a key in git"),
+        ("env: {HALOGEN_MAX_TOK: '0'}", "unexpected-value",
+         "HALOGEN_MAX_TOK is the width of one prefill call, and with 0 the server does not start"),
+        ("env: {HALOGEN_MAX_TOK: '262144'}", "unexpected-value",
+         "HALOGEN_MAX_TOK is the width of one prefill call, and with 262144 the server does not start"),
+        ("env: {HALOGEN_PROMPT_CACHE: '3'}", "unexpected-value", "HALOGEN_PROMPT_CACHE does not take '3'"),
+        ("env: {HALOGEN_CACHE_FILE: /models/snap}", "unsafe-value",
+         "HALOGEN_CACHE_FILE: nothing that it may write is mounted at /models/snap in the container"),
+        ("limits: {memlock: 1GiB}", "does-not-fit", "halogen takes at least 68.0 GiB, and `memlock` allows 1.0 GiB"),
+        ("limits: {memory: 32GiB}", "does-not-fit", "halogen takes at least 103.0 GiB, and `memory` allows 32.0 GiB"),
         ("env: {HALOGEN_MAX_TOK: 16k}", "unexpected-value", "HALOGEN_MAX_TOK takes a whole number, and '16k' is none"),
         ("env: {HALOGEN_KV_POOL_POSITIONS: '131072'}", "unexpected-value",
          "a pool of 131072 positions is less than one conversation of 262144 tokens"),
@@ -218,7 +227,9 @@ def test_its_own_template_cannot_loosen_what_was_decided() -> None:
 
 
 def test_limits_of_the_fleet_win_over_the_engines() -> None:
-    assert values(unit(halo("limits: {memlock: 8GiB}")), "Container", "Ulimit") == ["memlock=8589934592:8589934592"]
+    assert values(unit(halo("limits: {memlock: 96GiB}")), "Container", "Ulimit") == [
+        "memlock=103079215104:103079215104"
+    ]
 
 
 def test_its_checkpoint_is_nothing_for_llama_server() -> None:
@@ -238,7 +249,59 @@ def test_a_user_who_may_not_lock_memory_ends_the_start_with_a_reason() -> None:
     (check,) = checks
     assert check.startswith('/bin/sh -c "test \\"$$(ulimit -Hl)\\" = unlimited || { echo ')
     assert b'"memlock": ["ada"]' in compiled.trees[0].manifest
-    for fields in ("", "rootless: ada, limits: {memlock: 8GiB}"):
+    for fields in ("", "rootless: ada, limits: {memlock: 96GiB}"):
         compiled = accepted(halo(fields))
         assert "ulimit" not in next(iter(units(compiled).values()))
         assert b'"memlock": []' in compiled.trees[0].manifest
+
+
+def test_a_machine_of_its_own_takes_the_context_that_its_documentation_measured_there() -> None:
+    # README, "1M context": started and served on 128 GB, where the reserve for other things is none
+    whole = "memory: 128GiB, context: 1048576, env: {HALOGEN_ROPE_YARN: '4'}"
+    assert units(accepted(halo(whole)))
+    problem = refusal(halo(whole.replace("128GiB", "96GiB")))
+    assert problem.code == "does-not-fit"
+    assert problem.hint == "move a service away"
+
+
+def test_only_what_is_left_to_set_is_proposed_where_it_does_not_fit() -> None:
+    for env, proposed in (
+        ("", 'HALOGEN_KV_POOL_POSITIONS: "262144", HALOGEN_MAX_TOK: "16384"'),
+        ("HALOGEN_MAX_TOK: '16384'", 'HALOGEN_KV_POOL_POSITIONS: "262144"'),
+    ):
+        problem = refusal(halo(f"memory: 80GiB, env: {{{env}}}"))
+        assert problem.hint == f"move a service to another host, or set for halogen: env: {{{proposed}}}"
+    problem = refusal(halo(f"memory: 80GiB, env: {{{proposed}, HALOGEN_MAX_TOK: '16384'}}"))
+    assert problem.hint == "move a service away"
+
+
+def test_a_factor_that_no_context_needs_is_warned_of() -> None:
+    (problem,) = compile_text(halo("env: {HALOGEN_ROPE_YARN: '4'}")).problems
+    assert problem.severity is Severity.WARNING
+    assert problem.message == "the RoPE factor changes its answers at any length, and 262144 tokens need none"
+
+
+def test_a_snapshot_may_lie_where_the_container_keeps_it_for_as_long_as_it_runs() -> None:
+    assert "HALOGEN_CACHE_FILE=/var/tmp/halogen-cache.snapshot" in environment(
+        halo("env: {HALOGEN_CACHE_FILE: /var/tmp/halogen-cache.snapshot}")
+    )
+    problem = refusal(halo("env: {HALOGEN_CACHE_DIR: /kept}, volumes: ['/srv/kept:/kept:ro,z']"))
+    assert problem.message == "HALOGEN_CACHE_DIR: nothing that it may write is mounted at /kept in the container"
+
+
+def test_a_field_that_a_whole_fleet_says_is_taken_back_for_its_service() -> None:
+    (problem,) = refusals(
+        f"{TOP}defaults: {{flags: {{jinja: true}}}}\nhosts:\n  halo: {{backend: rocm, model: flash}}\n"
+    )
+    assert problem.hint == "say `flags: null` for this service, which inherits it"
+    assert units(accepted(halo("flags: null").replace("hosts:", "defaults: {flags: {jinja: true}}\nhosts:")))
+
+
+def test_the_sum_is_what_its_own_documentation_measured() -> None:
+    # README, "Context and memory": 27.8, 35.0 and 42.2 GB of the device at three pools, 68 GiB of weights
+    for pool, device in (("262144", 27.8), ("524288", 35.0), ("786432", 42.2)):
+        compiled = accepted(halo(f"env: {{HALOGEN_KV_POOL_POSITIONS: '{pool}', HALOGEN_HOST_RESERVE_GIB: '7'}}"))
+        (service,) = compiled.resolved.hosts["halo"]
+        sizes = [share.size / 2**30 for share in service.memory]
+        assert (sizes[0], sizes[-1]) == (68, 7)
+        assert abs(sum(sizes[1:-1]) - device) < 0.1

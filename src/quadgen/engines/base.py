@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from quadgen.engines.flags import Choice, FlagTable
-    from quadgen.resolution import Argument, Decision, Devices, EngineEntry, Host, Model, Probe, Share, Variable
+    from quadgen.resolution import (
+        Argument,
+        Decision,
+        Devices,
+        EngineEntry,
+        Host,
+        Model,
+        Probe,
+        Resolution,
+        Share,
+        Variable,
+    )
     from quadgen.resolve.report import Reporter
     from quadgen.speculation import ProfileSpec
     from quadgen.unitfile import Word
@@ -144,10 +155,6 @@ class Engine(Protocol):
         """The environment that each of its services has."""
 
     @property
-    def levers(self) -> str | None:
-        """What to set where its service takes too much memory; None where there is no such thing."""
-
-    @property
     def closed(self) -> Mapping[str, str]:
         """Fields of a service that it has nothing for, with the reason."""
 
@@ -180,6 +187,9 @@ class Engine(Protocol):
 
     def memlock(self, arguments: "Sequence[Argument]") -> int | None:
         """`limits.memlock` where nobody says, for a service with these arguments; None is the host's own."""
+
+    def levers(self, service: "Resolution") -> str | None:
+        """What to set where this service takes too much memory; None where nothing is left to set."""
 
     def memory(self, ask: Ask) -> "tuple[Share, ...]":
         """What it takes of the host's memory, as far as that is known; empty where nobody knows."""

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from quadgen.engines import halogen_env
+from quadgen.engines import halogen_env, halogen_memory
 from quadgen.engines.base import Ask, BackendDevices, Box, Refusal
 from quadgen.engines.flags import Choice, FlagTable
-from quadgen.engines.halogen_env import ENGINE_PORT, NATIVE_CONTEXT
+from quadgen.engines.halogen_env import ENGINE_PORT
+from quadgen.engines.halogen_memory import NATIVE_CONTEXT
 from quadgen.problems import Problem
-from quadgen.resolution import UNLIMITED, Argument, EngineEntry, Probe, Share, Variable
+from quadgen.resolution import UNLIMITED, Argument, EngineEntry, Probe, Resolution, Share, Variable
 
 if TYPE_CHECKING:
     from quadgen.resolve.report import Reporter
@@ -65,7 +66,6 @@ class Halogen:
     program: str = "/usr/local/bin/flash_serve"
     box: Box = _BOX
     variables: tuple[tuple[str, str], ...] = ()
-    levers: str | None = halogen_env.LEVERS
     closed: Mapping[str, str] = field(default_factory=lambda: CLOSED)
 
     def flags(self, build: str | None) -> Choice:
@@ -77,6 +77,9 @@ class Halogen:
         if set(fields.get("backends") or ()) - set(self.backends):
             message = "halogen runs on AMD gfx1151 by ROCm, and on nothing else"
             yield "backends", ("closed-engine", message, "write `backends: [rocm]`")
+        if "binary" in fields:
+            message = "halogen is published as a container image alone"
+            yield "binary", ("closed-engine", message, "leave `binary` out")
         if "flags" in fields:
             yield "flags", ("closed-engine", "halogen has no flags, so it has no flag table", "leave `flags` out")
 
@@ -139,7 +142,7 @@ class Halogen:
         if model.hf is not None and ":" in model.hf:
             message = "halogen's repositories hold one checkpoint, so there is nothing to choose by `:`"
             report.elsewhere(Problem(code="closed-engine", message=message, path=(*path, "hf"), hint="write org/repo"))
-        if model.mtp is not None and model.mtp is not True:
+        if model.mtp not in (None, True) and (model.file or "").endswith(".hgn"):
             message = "every checkpoint of halogen has its MTP head in the file"
             hint = "leave `mtp` out, and use `profile: none` for a server that does not speculate"
             report.elsewhere(Problem(code="closed-engine", message=message, path=(*path, "mtp"), hint=hint))
@@ -180,9 +183,13 @@ class Halogen:
         """As much as it wants."""
         return UNLIMITED
 
+    def levers(self, service: Resolution) -> str | None:
+        """The pool and the prefill arena, as far as they are not small yet."""
+        return halogen_memory.levers(service)
+
     def memory(self, ask: Ask) -> tuple[Share, ...]:
         """Weights, the device side, and what it leaves free for the table that it reads through the file cache."""
-        return halogen_env.memory(ask)
+        return halogen_memory.memory(ask)
 
 
 HALOGEN: Final = Halogen()

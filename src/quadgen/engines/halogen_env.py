@@ -9,16 +9,20 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from quadgen.engines.base import Ask, Refusal
-from quadgen.resolution import Share, Variable
+from quadgen.engines.halogen_memory import (
+    DEFAULT_PREFILL,
+    GIB,
+    LONGEST_CONTEXT,
+    NATIVE_CONTEXT,
+    SMALL_PREFILL,
+    WEIGHTS,
+    memory,
+    number,
+)
+from quadgen.resolution import Variable
 
 ENGINE_PORT: Final = 8730
 """HALOGEN_PORT: the engine's own protocol, without authentication."""
-NATIVE_CONTEXT: Final = 262144
-"""Tokens that the model was trained for, and HALOGEN_CTX where nobody says."""
-_LONGEST_CONTEXT: Final = 1048576
-_DEFAULT_SLOTS: Final = 4
-_DEFAULT_PREFILL: Final = 32768
-"""HALOGEN_MAX_TOK, tokens of one prefill call; past the native context the server itself takes half."""
 _DEFAULT_CAP: Final = 65536
 """HALOGEN_MAX_TOKENS_CAP, tokens."""
 _DEFAULT_PATIENCE: Final = 3600
@@ -44,26 +48,14 @@ _WHOLE: Final = frozenset({
     "HALOGEN_HOST_RESERVE_GIB",
 })  # fmt: skip
 """Variables that quadgen reckons with, all whole numbers."""
-_PATHS: Final = frozenset({
-    "HALOGEN_CACHE_DIR", "HALOGEN_CACHE_FILE", "HALOGEN_CK_OVERLAY", "HALOGEN_TOKENIZER", "HALOGEN_VISION_TOWER",
-})  # fmt: skip
+_READ: Final = frozenset({"HALOGEN_CK_OVERLAY", "HALOGEN_TOKENIZER", "HALOGEN_VISION_TOWER"})
 """Variables that name a file or directory in the container."""
+_WRITTEN: Final = frozenset({"HALOGEN_CACHE_DIR", "HALOGEN_CACHE_FILE"})
+"""Variables that name what it writes."""
+_PASSING: Final = ("/tmp/", "/var/tmp/")  # noqa: S108 - of the container, where it keeps a file for as long as it runs
+_CHOICES: Final = {"HALOGEN_PROMPT_CACHE": ("0", "1", "2"), "HALOGEN_KV_POOL_FIT": ("0", "1")}
 _WORDS: Final = frozenset({"0", "1", "none", ""})
 """What some of them take instead of a path."""
-
-_GIB: Final = 2**30
-_WEIGHTS: Final = 68 * _GIB
-"""Pinned (README, "Give it a machine of its own")."""
-_POSITION: Final = 29500
-"""Bytes of the pool for one position, block scratch included (deploy/entrypoint.sh)."""
-_SLOT: Final = 115 * 2**20
-"""Bytes of one conversation's own state."""
-_ARENA: Final = round(16.7 * _GIB)
-"""Bytes of the prefill arena at `_DEFAULT_PREFILL`; it goes with HALOGEN_MAX_TOK (deploy/entrypoint.sh)."""
-_REST: Final = round(35.0 * _GIB) - 2 * NATIVE_CONTEXT * _POSITION - _DEFAULT_SLOTS * _SLOT - _ARENA
-"""Bytes that the README's 35.0 GB of the default layout are beyond the parts above."""
-_RESERVE: Final = 20
-"""HALOGEN_HOST_RESERVE_GIB, for the lookup table that is read through the file cache."""
 
 
 def refusal(name: str, *, secret: bool) -> Refusal | None:
@@ -110,15 +102,21 @@ def check(ask: Ask) -> None:
     for name in sorted(env.keys() & _WHOLE):
         if not env[name].isascii() or not env[name].isdigit():
             report.add("unexpected-value", f"{name} takes a whole number, and {env[name]!r} is none", "env", name)
-    for name in sorted(env.keys() & _PATHS):
+    for name, choices in _CHOICES.items():
+        if env.get(name, choices[0]) not in choices:
+            hint = f"one of {', '.join(choices)}"
+            report.add("unexpected-value", f"{name} does not take {env[name]!r}", "env", name, hint=hint)
+    for name in sorted(env.keys() & (_READ | _WRITTEN)):
         _path(ask, name, env[name])
     _context(ask, env)
-    pool = _number(env, "HALOGEN_KV_POOL_POSITIONS", ask.context)
+    _prefill(ask, env)
+    _limits(ask, env)
+    pool = number(env, "HALOGEN_KV_POOL_POSITIONS", ask.context)
     if pool < ask.context:
         message = f"a pool of {pool} positions is less than one conversation of {ask.context} tokens"
         report.add("unexpected-value", message, "env", "HALOGEN_KV_POOL_POSITIONS", hint="lower `context` with it")
-    cap = _number(env, "HALOGEN_MAX_TOKENS_CAP", _DEFAULT_CAP)
-    patience = _number(env, "HALOGEN_QUEUE_TIMEOUT", _DEFAULT_PATIENCE)
+    cap = number(env, "HALOGEN_MAX_TOKENS_CAP", _DEFAULT_CAP)
+    patience = number(env, "HALOGEN_QUEUE_TIMEOUT", _DEFAULT_PATIENCE)
     needed = -(-cap * _DEFAULT_PATIENCE // _DEFAULT_CAP)
     if patience < needed:
         which = "HALOGEN_QUEUE_TIMEOUT" if "HALOGEN_QUEUE_TIMEOUT" in env else "HALOGEN_MAX_TOKENS_CAP"
@@ -132,12 +130,17 @@ def check(ask: Ask) -> None:
 def _context(ask: Ask, env: Mapping[str, str]) -> None:
     """Past the native context the server wants the RoPE factor, and takes no more than the factor allows."""
     report, context = ask.report, ask.context
-    if context <= NATIVE_CONTEXT:
-        return
     factor = env.get("HALOGEN_ROPE_YARN", "")
-    most = min(_LONGEST_CONTEXT, int(float(factor) * NATIVE_CONTEXT)) if _factor(factor) else 0
-    if context > _LONGEST_CONTEXT or (most and context > most):
-        limit = most or _LONGEST_CONTEXT
+    if context <= NATIVE_CONTEXT:
+        if factor:
+            message = f"the RoPE factor changes its answers at any length, and {context} tokens need none"
+            report.warn(
+                "unexpected-value", message, "env", "HALOGEN_ROPE_YARN", hint="leave it out, or raise `context`"
+            )
+        return
+    most = min(LONGEST_CONTEXT, int(float(factor) * NATIVE_CONTEXT)) if _factor(factor) else 0
+    if context > LONGEST_CONTEXT or (most and context > most):
+        limit = most or LONGEST_CONTEXT
         report.add(
             "unexpected-value", f"halogen takes at most {limit} tokens here, and {context} are asked for", "context"
         )
@@ -145,6 +148,26 @@ def _context(ask: Ask, env: Mapping[str, str]) -> None:
         message = f"past {NATIVE_CONTEXT} tokens halogen needs the RoPE factor, which changes its answers at any length"
         hint = f'say it: env: {{HALOGEN_ROPE_YARN: "{-(-context // NATIVE_CONTEXT)}"}}, or lower `context`'
         report.add("unexpected-value", message, "context", hint=hint)
+
+
+def _prefill(ask: Ask, env: Mapping[str, str]) -> None:
+    """A prefill call as wide as the context does not fit, and one of no tokens reads nothing."""
+    width = number(env, "HALOGEN_MAX_TOK", DEFAULT_PREFILL)
+    if not 0 < width < NATIVE_CONTEXT:
+        message = f"HALOGEN_MAX_TOK is the width of one prefill call, and with {width} the server does not start"
+        hint = f"its default is {DEFAULT_PREFILL}, and {SMALL_PREFILL} takes less memory"
+        ask.report.add("unexpected-value", message, "env", "HALOGEN_MAX_TOK", hint=hint)
+
+
+def _limits(ask: Ask, env: Mapping[str, str]) -> None:
+    """A bound below what it pins ends it, or makes it several times slower."""
+    limits: Mapping[str, Any] = ask.report.get("limits") or {}
+    pinned = 0 if env.get("HALOGEN_FLASH_PIN_TRUNK") == "0" else WEIGHTS
+    for key, needed in (("memlock", pinned), ("memory", sum(share.size for share in memory(ask) if not share.spare))):
+        said = limits.get(key)
+        if isinstance(said, int) and said < needed:
+            message = f"halogen takes at least {needed / GIB:.1f} GiB, and `{key}` allows {said / GIB:.1f} GiB"
+            ask.report.add("does-not-fit", message, "limits", key, hint="raise it, or leave it out")
 
 
 def _factor(text: str) -> bool:
@@ -156,36 +179,18 @@ def _path(ask: Ask, name: str, value: str) -> None:
     if value in _WORDS or value.startswith("~"):  # the latter is refused for every engine
         return
     report = ask.report
-    inside = [text.split(":")[1] for text in report.get("volumes") or () if text.count(":")]
+    volumes = [text.split(":") for text in report.get("volumes") or () if text.count(":")]
+    written = name in _WRITTEN
+    inside = [parts[1] for parts in volumes if not written or "ro" not in parts[-1].split(",")]
+    inside += [ask.paths.models_dir] if not written or ask.model.file is None else []
+    if written and value.startswith(_PASSING):
+        return
     if not value.startswith("/"):
         report.add("unsafe-value", f"{name} takes an absolute path in the container", "env", name)
-    elif not any(value == each or value.startswith(f"{each.rstrip('/')}/") for each in (ask.paths.models_dir, *inside)):
-        message = f"{name}: nothing is mounted at {value} in the container"
-        hint = f"name a path below {ask.paths.models_dir}, or mount one by `volumes`"
+    elif not any(value == each or value.startswith(f"{each.rstrip('/')}/") for each in inside):
+        what = "nothing that it may write is" if written else "nothing is"
+        message = f"{name}: {what} mounted at {value} in the container"
+        hint = (
+            "mount a directory there by `volumes`" if written else f"a path below {ask.paths.models_dir}, or a volume"
+        )
         report.add("unsafe-value", message, "env", name, hint=hint)
-
-
-def _number(env: Mapping[str, Any], name: str, otherwise: int) -> int:
-    text = env.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else otherwise  # noqa: PLR2004 - digits
-
-
-def memory(ask: Ask) -> tuple[Share, ...]:
-    """What the server takes of the machine's memory, which is also its GPU's: estimates of its own documentation."""
-    env: Mapping[str, str] = ask.report.get("env") or {}
-    prefill = min(_number(env, "HALOGEN_MAX_TOK", _DEFAULT_PREFILL), ask.context)
-    if ask.context > NATIVE_CONTEXT:
-        prefill = min(prefill, _DEFAULT_PREFILL // 2)
-    pool = _number(env, "HALOGEN_KV_POOL_POSITIONS", max(ask.context, min(2 * ask.context, _LONGEST_CONTEXT)))
-    slots: int = ask.report.get("slots", _DEFAULT_SLOTS)
-    return (
-        Share("weights", _WEIGHTS),
-        Share(f"a pool of {pool} positions, {slots} slots", pool * _POSITION + slots * _SLOT),
-        Share(f"a prefill arena for {prefill} tokens", _ARENA * prefill // _DEFAULT_PREFILL),
-        Share("scratch", _REST),
-        Share("reserve for its lookup table", _number(env, "HALOGEN_HOST_RESERVE_GIB", _RESERVE) * _GIB),
-    )
-
-
-LEVERS: Final = 'env: {HALOGEN_KV_POOL_POSITIONS: "262144", HALOGEN_MAX_TOK: "16384"}'
-"""The two variables that give memory back (README, "If the server will not start")."""

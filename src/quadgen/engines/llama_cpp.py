@@ -15,7 +15,7 @@ from quadgen.engines.llama_flags import canonical, flag_arguments, profile_argum
 from quadgen.engines.llama_options import LARGEST, QUANTISED
 from quadgen.engines.side_doors import NOWHERE
 from quadgen.problems import Problem
-from quadgen.resolution import UNIFIED, UNLIMITED, Argument, EngineEntry, Probe, Share, Variable
+from quadgen.resolution import UNIFIED, UNLIMITED, Argument, EngineEntry, Probe, Resolution, Share, Variable
 
 if TYPE_CHECKING:
     from quadgen.resolve.report import Reporter
@@ -48,7 +48,6 @@ class LlamaCpp:
     program: str = "/app/llama-server"
     box: Box = _BOX
     variables: tuple[tuple[str, str], ...] = (("XDG_CONFIG_HOME", NOWHERE),)
-    levers: str | None = None
     closed: Mapping[str, str] = field(default_factory=dict)
 
     def flags(self, build: str | None) -> Choice:
@@ -78,6 +77,10 @@ class LlamaCpp:
         """As much as it wants where it is told to lock its model: it warns and goes on where it may not."""
         locked = any(each.words[0] == "--mlock" or each.words in _LOCKED for each in arguments)
         return UNLIMITED if locked else None
+
+    def levers(self, service: Resolution) -> str | None:  # noqa: ARG002 - what helps depends on the checkpoint
+        """Nothing that is known without the checkpoint's header."""
+        return None
 
     def memory(self, ask: Ask) -> tuple[Share, ...]:
         """The weights, where they lie in the host's memory and the fleet says their size; the header is not known."""

@@ -21,7 +21,9 @@ def left_open(ask: Reporter, host: Host, kind: Engine, model: Model) -> Reporter
         return ask
     shut = {key for key in kind.closed if ask.get(key) not in (None, False, [], {})}
     for key in sorted(shut):
-        ask.add("closed-engine", f"`{key}`: {kind.closed[key]}", key, hint="leave it out")
+        inherited = ask.chain.origin(key)[0] != "hosts"
+        hint = f"say `{key}: null` for this service, which inherits it" if inherited else "leave it out"
+        ask.add("closed-engine", f"`{key}`: {kind.closed[key]}", key, hint=hint)
     for key in _OF_MODELS:
         if key in kind.closed and getattr(model, key) and ask.get(key) is None:
             message = f"`{key}` of the model {model.name}: {kind.closed[key]}"

@@ -53,23 +53,18 @@ def check(fleet: Fleet, host: Host, services: Sequence[Resolution], sink: Collec
     if host.memory is None:
         return
     known = _most([service for service in services if service.memory])
-    needed = sum(map(_need, known))
+    shares = [(service, share) for service in known for share in service.memory if len(known) > 1 or not share.spare]
+    needed = sum(share.size for _, share in shares)
     if needed <= host.memory:
         return
-    levers = [
-        f"{service.name}: {ENGINES[service.engine.kind].levers}"
-        for service in known
-        if ENGINES[service.engine.kind].levers
-    ]
+    levers = [f"{each.name}: {lever}" for each in known if (lever := ENGINES[each.engine.kind].levers(each))]
     sink.add(
         Problem(
             code="does-not-fit",
             message=f"{host.name} has {gib(host.memory)} of memory, and its services need at least {gib(needed)}",
             path=fleet.chain(host.name, None).origin("memory"),
             host=host.name,
-            notes=tuple(
-                f"{service.name}: {gib(share.size)} {share.what}" for service in known for share in service.memory
-            ),
+            notes=tuple(f"{service.name}: {gib(share.size)} {share.what}" for service, share in shares),
             hint=f"move a service to another host, or set for {'; '.join(levers)}" if levers else "move a service away",
         )
     )
