@@ -185,11 +185,11 @@ OPEN = ["bind: 0.0.0.0", "bind: '::'", "bind: '::ffff:0.0.0.0'", "bind: '0:0:0:0
         "bind: 128.0.0.1, network: x"]  # fmt: skip
 
 
-@pytest.mark.parametrize("said", OPEN)
-@pytest.mark.parametrize("runtime", ["podman", "systemd"])
+@pytest.mark.parametrize(
+    ("said", "runtime"),
+    [*((said, "podman") for said in OPEN), *((said, "systemd") for said in OPEN if "network: x" not in said)],
+)
 def test_no_spelling_of_an_open_address_passes_for_a_closed_one(said: str, runtime: str) -> None:
-    if runtime == "systemd" and "network: x" in said:
-        return
     assert codes(one(f"{CPU}, runtime: {runtime}, {said}}}")) == {"exposed"}
     accepted(one(f"{CPU}, runtime: {runtime}, {said}, api_key: false}}"))
 

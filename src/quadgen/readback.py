@@ -44,6 +44,8 @@ class UnreadKey:
 
 def _added(unit: Unit, section: str, key: str) -> list[str]:
     """What the fleet itself adds to a key by `unit:`."""
+    if not unit.overrides:
+        return []
     return [value for at, name, values in unit.overrides if (at, name) == (section, key) for value in values or ()]
 
 
