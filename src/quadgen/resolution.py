@@ -123,6 +123,8 @@ class Devices:
     cards: tuple[Card, ...] = ()
     names: tuple[str, ...] = ()
     """As the engine names them inside: CUDA0, Vulkan0, ..."""
+    count: int | None = None
+    """How many of its backend the engine finds, those that it is not told of included; None where nobody says."""
     passed: tuple[str, ...] = ()
     """Device nodes and CDI names for AddDevice=."""
     env: tuple[tuple[str, str], ...] = ()

@@ -11,6 +11,7 @@ from fleets import (
     compile_text,
     one,
     podman_run,
+    problems,
     refusal,
     refusals,
     run,
@@ -20,6 +21,7 @@ from fleets import (
 )
 from hosts import snapshot
 from parts import Quadlet, each_quadlet
+from quadgen.problems import Severity
 
 # https://github.com/Glyndor/podup/issues/800
 MIXED = """\
@@ -188,3 +190,69 @@ def test_an_engine_that_can_do_both_is_told_to_leave_the_gpu_alone_on_cpu() -> N
     compiled = compile_text(f"{text}hosts:\n  a: {{model: plain, backend: cpu, context: 1}}\n")
     (rendered,) = units(compiled).values()
     assert "--device none" in values(rendered, "Container", "Exec")[0]
+
+
+NAMED = [
+    ("podman", "cuda", "devices: [CUDA0]", None),
+    ("podman", "cuda", "devices: [CUDA1]", "this service does not see CUDA1: it has CUDA0"),
+    ("systemd", "cuda", "devices: [CUDA1]", None),  # nobody says how many there are, and nothing hides them
+    ("podman", "cuda", "gpus: [{}, {}]\ndevices: [CUDA1]", None),
+    ("podman", "cuda", "gpus: [{}, {}]\ndevices: [CUDA2]", "this service does not see CUDA2: it has CUDA0, CUDA1"),
+    ("systemd", "cuda", "gpus: [{}, {}]\ndevices: [CUDA2]", "this service does not see CUDA2: it has CUDA0, CUDA1"),
+    ("podman", "cuda", "devices: [CUDA00]", "CUDA00 is no device of llama-server"),
+    ("podman", "vulkan", "devices: [Vulkan1]", None),
+    ("podman", "vulkan", "gpus: [{}]\ndevices: [Vulkan1]", "this service does not see Vulkan1: it has Vulkan0"),
+]
+
+
+@pytest.mark.parametrize(("runtime", "backend", "fields", "message"), NAMED)
+def test_a_device_that_is_named_is_one_that_the_service_sees(
+    runtime: str, backend: str, fields: str, message: str | None
+) -> None:
+    text = gpu(backend, f"runtime: {runtime}\n{fields}\n")
+    if message is None:
+        accepted(text)
+    else:
+        assert (refusal(text).code, refusal(text).message) == ("unknown-device", message)
+
+
+@pytest.mark.parametrize(
+    ("fields", "key"), [("gpus: [{}]\ndevices: [CUDA1]", "gpus"), ("gpus: [{}, {}]\ndevices: [0]", "devices")]
+)
+def test_a_device_that_is_not_seen_says_where_to_add_its_card(fields: str, key: str) -> None:
+    drafting = "profile: copy\nmodel: headed\ndraft_device: CUDA1\n" if key == "devices" else "model: plain\n"
+    text = one(f"backend: cuda\nengine: cuda\ncontext: 4096\n{drafting}{fields}\n")
+    assert refusal(text).hint == f"add its card to `{key}`"
+
+
+def test_a_device_is_one_of_the_backend_by_which_profiles_are_measured() -> None:
+    both = one("model: plain\nbackend: cuda\nengine: cuda\ncontext: 4096\ndevices: [Vulkan0]\n").replace(
+        "backends: [cuda]", "backends: [cuda, vulkan]"
+    )
+    problem = refusal(both)
+    assert (problem.code, problem.message, problem.hint) == (
+        "unknown-device",
+        "Vulkan0 is a device of vulkan, and this service runs on cuda",
+        "say `backend: vulkan`, or name devices of cuda",
+    )
+    accepted(both.replace("backend: cuda", "backend: vulkan").replace("backends: [vulkan]", "backends: [sycl]"))
+
+
+@pytest.mark.parametrize("runtime", ["podman", "systemd"])
+@pytest.mark.parametrize(("devices", "accepts"), [("[CUDA0]", True), ("[0]", True), ("[CUDA1]", False), ("[1]", False)])
+def test_a_profile_is_measured_on_the_card_that_the_service_names(runtime: str, devices: str, *, accepts: bool) -> None:
+    cards = "gpus: [{name: NVIDIA GeForce RTX 3090}, {name: T400}]"
+    text = one(
+        f"model: headed\nbackend: cuda\ncontext: 4096\nprofile: copy\n"
+        f"runtime: {runtime}\n{cards}\ndevices: {devices}\n",
+        above="policy: {device: refuse}\n",
+    )
+    found = [problem.code for problem in problems(text) if problem.severity is Severity.ERROR]
+    assert found == ([] if accepts else ["other-device"])
+
+
+@pytest.mark.parametrize("runtime", ["podman", "systemd"])
+def test_devices_that_are_named_are_counted_as_the_cards_are(runtime: str) -> None:
+    rendered = unit(gpu("cuda", f"runtime: {runtime}\ngpus: [{{}}, {{}}]\ndevices: [CUDA1]\n"))
+    section = "Container" if runtime == "podman" else "Service"
+    assert "CUDA_DEVICE_ORDER=PCI_BUS_ID" in values(rendered, section, "Environment")

@@ -136,6 +136,9 @@ def test_a_projector_is_put_on_a_device_that_the_service_has(backend: str, devic
 TENSORS = [
     ("cuda", "a=CPU,b=CUDA0", None),
     ("cuda", "a=CUDA0,b=Vulkan0", "--override-tensor names Vulkan0, and this service has CUDA0"),
+    ("cuda", "a=CUDA1", "--override-tensor names CUDA1, and this service has CUDA0"),
+    ("vulkan", "a=Vulkan1", None),  # nobody says how many there are, and nothing hides them
+    ("vulkan", "a=Vulkan01", "--override-tensor names Vulkan01, and this service has Vulkan0"),
     ("cpu", "a=CUDA0", "--override-tensor names CUDA0, and this service has no device"),
     ("cpu", "a=none", "--override-tensor names none, and this service has no device"),
     ("cpu", "a=RPC[127.0.0.1:1]", None),

@@ -233,6 +233,14 @@ def test_a_drafter_s_device_must_be_compiled_in_and_seen(device: str, message: s
     assert (problem.code, problem.message) == ("unknown-device", message)
 
 
+@pytest.mark.parametrize("device", ["none", "[none]"])
+def test_a_drafter_may_run_on_the_cpu(device: str) -> None:
+    argv = native_words(unit(one(f"{NATIVE}model: headed\nbackend: cuda\nprofile: copy\ndraft_device: {device}\n")))
+    assert (after(argv, "--device"), after(argv, "--spec-draft-device")) == ("CUDA0", "none")
+    problem = refusal(one(f"{NATIVE}model: headed\nbackend: cuda\nprofile: copy\ndraft_device: [none, CUDA0]\n"))
+    assert (problem.code, problem.message) == ("unknown-device", "none is no device of llama-server")
+
+
 @pytest.mark.parametrize(("devices", "found"), [("[CUDA1]", "CUDA1"), ("[1]", None), ("[0, 1]", None)])
 def test_a_head_in_a_file_of_its_own_stays_on_the_devices_that_the_service_names(
     devices: str, found: str | None

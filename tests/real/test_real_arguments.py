@@ -47,6 +47,7 @@ FIELDS: tuple[Fields, ...] = (
     {**CPU, "model": "beside", "profile": "default"},
     {**CUDA, "devices": [1]},
     {**CUDA, "model": "beside", "profile": "default", "devices": [0], "draft_device": ["CUDA0"]},
+    {**CPU, "model": "beside", "profile": "default", "draft_device": "none"},
     *({**CPU, "cache_type": kind} for kind in (TABLE.find("--cache-type-k") or OPTIONS[0]).values),
     {**CPU, "cache_type": {"k": "f16", "v": "q8_0"}},
 )

@@ -1,5 +1,6 @@
 """What an engine must know, so that the rest of quadgen need not: its words, its devices and its images."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 Refusal = tuple[str, str, str | None]
 """A code, a message and a hint."""
+_POSITION = re.compile("0|[1-9][0-9]{0,3}").fullmatch
+"""As engines write it themselves: CUDA00 is none of their names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +51,11 @@ class BackendDevices:
     """Nodes that stand for all cards."""
     unit_nodes: tuple[str, ...] = ()
     """What DeviceAllow= of a native unit must let through."""
+
+    def number(self, device: str) -> int | None:
+        """The position that a name such as CUDA0 counts, from 0; None where no device of this backend is called so."""
+        digits = device.removeprefix(self.prefix)
+        return int(digits) if digits != device and _POSITION(digits) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

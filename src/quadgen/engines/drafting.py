@@ -190,6 +190,13 @@ def beside(
             keys=("flags", "flash-attn"), notes=("the server ends at load",),
             hint="leave `flash-attn` out, or `spec-draft-type-v` out of the profile",
         )  # fmt: skip
+    if str(split_mode) == "tensor" and draft_device:
+        yield Finding(
+            code="does-not-compose", keys=("draft_device",),
+            message="a drafter on one device cannot follow a target that is tensor-split",
+            notes=("the server aborts at load (ggml-org/llama.cpp#26475)",),
+            hint="leave `draft_device` or `split-mode: tensor` out",
+        )  # fmt: skip
     if str(split_mode) == "tensor" and str(asked.flags.get("spec-draft-backend-sampling")).lower() == "true":
         yield Finding(  # src/llama-context.cpp:1291
             code="does-not-compose", severity=Severity.WARNING, keys=("flags", "split-mode"),

@@ -1,6 +1,5 @@
 """Where llama-server computes: its devices by backend, and the images that are published for each."""
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -48,5 +47,8 @@ def image(engine: EngineEntry, backend: str) -> str | None:
 
 def is_seen(ask: Ask, device: str) -> bool:
     """Whether a service may see a device: one of its own, or one of another backend that is compiled in."""
-    others = (DEVICES[backend].prefix for backend in ask.engine.backends & DEVICES.keys() if backend != ask.backend)
-    return device in ask.devices.names or any(re.fullmatch(rf"{prefix}\d+", device, re.ASCII) for prefix in others)
+    for backend in ask.engine.backends & DEVICES.keys():
+        number = DEVICES[backend].number(device)
+        if number is not None:
+            return backend != ask.backend or ask.devices.count is None or number < ask.devices.count
+    return False

@@ -115,6 +115,12 @@ def _listed(ask: Reporter, named: Sequence[int | str] | None) -> bool:
     return False
 
 
+def _measured_as(chosen: tuple[Card, ...], named: Sequence[str], rules: BackendDevices) -> tuple[str, ...]:
+    """The names of the cards that a service computes on: those that its device names count, else all it sees."""
+    used = {rules.number(device) for device in named}
+    return tuple(card.name for at, card in enumerate(chosen) if card.name and (not named or at in used))
+
+
 def devices(ask: Reporter, host: Host, backend: str, rules: BackendDevices | None) -> Devices | None:
     """The devices of a service on `backend`, or None after a refusal. `rules` is None on cpu."""
     named: list[int | str] | None = ask.get("devices")
@@ -133,20 +139,25 @@ def devices(ask: Reporter, host: Host, backend: str, rules: BackendDevices | Non
     whole = len(chosen) == len(host.cards or chosen)
     texts = tuple(item for item in named or () if isinstance(item, str))
     names = texts or tuple(f"{rules.prefix}{index}" for index in range(len(chosen)))
-    measured_as = tuple(card.name for card in chosen if card.name)
+    measured_as = _measured_as(chosen, texts, rules)
     if host.runtime == "podman" and (rules.cdi or all(card.id for card in chosen)):
         passed = [_passed(card, ask, rules) for card in chosen]
         if None in passed:
             return None
         nodes = tuple(dict.fromkeys((*rules.always, *(node for node in passed if node is not None))))
-        return Devices(cards=chosen, names=names, passed=nodes, measured_as=measured_as)
+        return Devices(
+            cards=chosen, names=names, count=len(chosen), passed=nodes, env=rules.order if texts else (),
+            measured_as=measured_as,
+        )  # fmt: skip
     # A visibility variable makes ggml's Vulkan backend offer software devices too (GGML_VK_VISIBLE_DEVICES=0 shows
     # llvmpipe where the driver is missing), so it is set only where it hides something.
-    env: tuple[tuple[str, str], ...] = ()
+    env: tuple[tuple[str, str], ...] = rules.order if texts else ()
+    count = None if host.cards is None else len(host.cards)
     if not texts and not (whole and (host.runtime == "podman" or rules.prefix == "Vulkan")):
         visible = [_visible(card, ask, rules) for card in chosen]
         if None in visible:
             return None
+        count = len(chosen)
         env = (*rules.order, (rules.variable, rules.joined([name for name in visible if name is not None])))
     passed_all = (*rules.always, *rules.nodes) if host.runtime == "podman" else ()
-    return Devices(cards=chosen, names=names, passed=passed_all, env=env, measured_as=measured_as)
+    return Devices(cards=chosen, names=names, count=count, passed=passed_all, env=env, measured_as=measured_as)

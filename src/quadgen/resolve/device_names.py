@@ -1,13 +1,14 @@
 """Engine device names that the fleet writes itself: each must exist for a compiled-in backend, and be seen."""
 
-from itertools import pairwise
-
 from quadgen.engines.base import Engine
 from quadgen.resolution import Devices, EngineEntry
 from quadgen.resolve.report import Reporter
 
+_CPU = ["none"]
+"""What a drafter computes on without a device (parse_device_list of llama.cpp's common/arg.cpp)."""
 
-def check(ask: Reporter, engine: EngineEntry, seen: Devices | None, kind: Engine, *, drafts: bool) -> None:
+
+def check(ask: Reporter, engine: EngineEntry, backend: str, seen: Devices, kind: Engine, *, drafts: bool) -> None:
     """Refuse device names of a backend that is not compiled in, or that the service does not see.
 
     `drafts` says whether the service drafts with a model or a head, which a `draft_device` is for.
@@ -17,51 +18,36 @@ def check(ask: Reporter, engine: EngineEntry, seen: Devices | None, kind: Engine
         ask.add(
             "unexpected-value", message, "draft_device", hint="leave it out, or choose a profile with a draft-* type"
         )
-    prefixes = {
-        rules.prefix: backend for backend in ("cuda", "rocm", "vulkan", "sycl") if (rules := kind.devices(backend))
-    }
+    positions = any(isinstance(item, int) for item in ask.get("devices") or ())
+    add = f"add its card to `{'devices' if positions else 'gpus'}`"
     for key in ("devices", "draft_device"):
-        names = [name for name in ask.get(key) or () if isinstance(name, str)]
-        for name in names:
-            backend = prefixes.get(name.rstrip("0123456789"))
-            if backend is None or name[-1:].isalpha():
-                known = ", ".join(f"{prefix}0" for prefix in prefixes)
-                ask.add("unknown-device", f"{name} is no device of llama-server", key, hint=f"such as {known}")
-            elif backend not in engine.backends:
-                built = ", ".join(sorted(engine.backends))
-                ask.add(
-                    "unknown-device",
-                    f"{name} does not exist in the engine {engine.name}: it is built with {built}",
-                    key,
-                    hint="choose a device of a compiled-in backend",
-                )
-            elif (
-                key == "draft_device"
-                and seen is not None
-                and seen.names
-                and name not in seen.names
-                and name.startswith(seen.names[0].rstrip("0123456789"))
-            ):
-                ask.add(
-                    "unknown-device",
-                    f"this service does not see {name}: it has {', '.join(seen.names)}",
-                    key,
-                    hint="add its card to `devices`",
-                )
-    if ask.get("draft_device") and "tensor" in _split_modes(ask, engine):
-        ask.add(
-            "does-not-compose",
-            "a drafter on one device cannot follow a target that is tensor-split",
-            "draft_device",
-            notes=("the server aborts at load (ggml-org/llama.cpp#26475)",),
-            hint="leave `draft_device` or `split-mode: tensor` out",
-        )
+        named = ask.get(key) or ()
+        if key == "draft_device" and named == _CPU:
+            continue
+        for name in named:
+            wrong = _refusal(name, engine, backend, seen, kind, own=key == "devices") if isinstance(name, str) else None
+            if wrong is not None:
+                ask.add("unknown-device", wrong[0], key, hint=wrong[1] or add)
 
 
-def _split_modes(ask: Reporter, engine: EngineEntry) -> list[object]:
-    """What `flags` and `extra_args` say of --split-mode, whichever its spelling."""
-    option = engine.table.find("--split-mode")
-    flags, items = ask.get("flags") or {}, ask.get("extra_args") or ()
-    return [value for key, value in flags.items() if option and engine.table.find(f"--{key}") == option] + [
-        value for item, value in pairwise(items) if option and engine.table.find(item) == option
-    ]
+def _refusal(
+    name: str, engine: EngineEntry, backend: str, seen: Devices, kind: Engine, *, own: bool
+) -> tuple[str, str | None] | None:
+    """What is wrong with a name, and a hint; `own` says whether it must be of the service's own backend."""
+    found = {each: rules for each in ("cuda", "rocm", "vulkan", "sycl") if (rules := kind.devices(each)) is not None}
+    numbers = {backend: number for backend, rules in found.items() if (number := rules.number(name)) is not None}
+    if not numbers:
+        known = ", ".join(f"{rules.prefix}0" for rules in found.values())
+        return f"{name} is no device of llama-server", f"such as {known}"
+    ((other, number),) = numbers.items()
+    if other not in engine.backends:
+        built = ", ".join(sorted(engine.backends))
+        message = f"{name} does not exist in the engine {engine.name}: it is built with {built}"
+        return message, "choose a device of a compiled-in backend"
+    if own and other != backend and backend in found:
+        message = f"{name} is a device of {other}, and this service runs on {backend}"
+        return message, f"say `backend: {other}`, or name devices of {backend}"
+    if other == backend and seen.count is not None and number >= seen.count:
+        names = ", ".join(f"{found[backend].prefix}{at}" for at in range(seen.count))
+        return f"this service does not see {name}: it has {names}", None
+    return None

@@ -156,7 +156,7 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
     native = host.runtime == "systemd" and "systemd" in kind.runtimes
     binary = program.binary(ask, engine, host) if native else ""
     drafts = decided is None or any(each.startswith("draft-") for each in decision.types)
-    device_names.check(ask, engine, seen, kind, drafts=drafts)
+    device_names.check(ask, engine, backend, seen, kind, drafts=drafts)
     models_dir = files.clean(files.at_home(ask.get("models_dir", "/srv/models"), host)).rstrip("/") or "/"
     shelf = files.Shelf(ask, host, models_dir, writable=model.file is None, cached=kind.box.read_only)
     asking = Ask(
