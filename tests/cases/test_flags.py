@@ -257,5 +257,32 @@ def test_a_variable_that_the_build_ignores_in_silence_is_refused(name: str, code
     assert (problem.code, problem.message) == (code, message)
 
 
+DECIDED = [
+    ("CUDA_VISIBLE_DEVICES", "devices"),
+    ("NVIDIA_VISIBLE_DEVICES", "devices"),
+    ("HIP_VISIBLE_DEVICES", "devices"),
+    ("ROCR_VISIBLE_DEVICES", "devices"),
+    ("GGML_VK_VISIBLE_DEVICES", "devices"),
+    ("ONEAPI_DEVICE_SELECTOR", "devices"),
+    ("GGML_DISABLE_VULKAN", "devices"),
+    ("AIP_MODE", "port"),
+    ("AIP_HTTP_PORT", "port"),
+]
+
+
+@pytest.mark.parametrize("runtime", ["podman", "systemd"])
+@pytest.mark.parametrize(("name", "field"), DECIDED)
+def test_a_variable_that_hides_a_card_or_moves_the_port_belongs_to_a_field(name: str, field: str, runtime: str) -> None:
+    text = one(f"model: plain\nbackend: cuda\nengine: cuda\nruntime: {runtime}\ncontext: 1\nenv: {{{name}: '1'}}\n")
+    problem = refusal(text)
+    assert (problem.code, problem.message) == ("unexpected-value", f"{name} is decided by `{field}`")
+    assert (problem.hint, marked(problem)) == (f"use `{field}`", name)
+
+
+def test_a_server_is_no_child_of_a_router() -> None:
+    problem = refusal(one(f"{CPU}, env: {{LLAMA_SERVER_ROUTER_PORT: '1'}}}}"))
+    assert problem.message == "LLAMA_SERVER_ROUTER_PORT makes llama-server the child of a router"
+
+
 def test_other_variables_are_the_fleet_s_own() -> None:
     assert accepted(one(f"{CPU}, env: {{GGML_CUDA_ENABLE_UNIFIED_MEMORY: '1', NO_COLOR: '1'}}}}")).problems == ()

@@ -5,6 +5,7 @@ A removed one ends the server; one that a build does not read is without effect 
 (common_params_parse_ex in common/arg.cpp, https://github.com/ggml-org/llama.cpp).
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from quadgen.engines.base import Refusal
@@ -17,6 +18,21 @@ from quadgen.engines.side_doors import A_PROFILE, field_for, is_speculative, rea
 _LITERAL_KEYS: Final = frozenset({"LLAMA_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"})
 _LLAMA_ARG: Final = "LLAMA_ARG_"
 _ADDS_UP: Final = "LLAMA_ARG_SPEC_TYPE"
+_DECIDED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        (
+            "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
+            "GPU_DEVICE_ORDINAL", "ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK", "GGML_VK_VISIBLE_DEVICES",
+            "GGML_CUDA_DEVICES",  # a number of devices, whatever cards there are: ggml/src/ggml-cuda/ggml-cuda.cu
+            "GGML_DISABLE_VULKAN",  # ggml/src/ggml-backend-reg.cpp
+        ),
+        "devices",
+    ),
+    **dict.fromkeys(("AIP_MODE", "AIP_HTTP_PORT", "AIP_HEALTH_ROUTE", "AIP_PREDICT_ROUTE"), "port"),
+}  # fmt: skip
+"""Variables that undo what a field decides: they hide cards, and move the port (tools/server/server-http.cpp)."""
+_OF_A_ROUTER: Final = frozenset({"LLAMA_SERVER_CHILD_MODE", "LLAMA_SERVER_ROUTER_PORT"})
+"""What a router gives its children, which end with their standard input (tools/server/server-models.cpp)."""
 
 
 def refusal(name: str, table: FlagTable, *, secret: bool) -> Refusal | None:
@@ -32,6 +48,10 @@ def refusal(name: str, table: FlagTable, *, secret: bool) -> Refusal | None:
         return None if secret else ("literal-secret", f"{name} in `env` is a key in git", hint)
     if option is not None:
         return "duplicate-flag", f"{name} doubles {option.canonical} of llama-server", _instead(name, option)
+    if name in _DECIDED:
+        return "unexpected-value", f"{name} is decided by `{_DECIDED[name]}`", f"use `{_DECIDED[name]}`"
+    if name in _OF_A_ROUTER:
+        return "unexpected-value", f"{name} makes llama-server the child of a router", "leave it out"
     if name.startswith(_LLAMA_ARG):
         return _not_read(name, table)
     return None
