@@ -90,6 +90,14 @@ def test_any_other_address_needs_a_key_or_a_word(bind: str, runtime: str) -> Non
     accepted(one(f"{CPU}, runtime: {runtime}, bind: '{bind}', api_key: false}}"))
 
 
+def test_a_key_by_its_variable_closes_a_server_as_one_in_a_file_does() -> None:
+    text = unit(one(f"{CPU}, bind: 0.0.0.0, secrets: {{LLAMA_API_KEY: key}}}}"))
+    assert values(text, "Container", "Secret") == ["key,type=env,target=LLAMA_API_KEY"]
+    assert "--no-slots" not in values(text, "Container", "Exec")[0]
+    for secrets in ("LLAMA_API_KEY: null", "OTHER: key"):
+        assert refusal(one(f"{CPU}, bind: 0.0.0.0, secrets: {{{secrets}}}}}")).code == "exposed"
+
+
 @pytest.mark.parametrize("network", ["none", "container", "x.container", "x.pod", "container:x", "ns:/x", "--x", "a b"])
 def test_a_network_that_takes_no_ports_is_none(network: str) -> None:
     assert refusal(one(f"{CPU}, network: '{network}'}}")).code == "unsafe-value"

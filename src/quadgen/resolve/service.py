@@ -65,9 +65,17 @@ def _context(ask: Reporter, kind: Engine, model: Model) -> int:
     return context or UNKNOWN_CONTEXT
 
 
-def _exposed(ask: Reporter, kind: Engine, place: network.Address, key: str | None) -> bool:
+def _keyed(ask: Reporter, engine: EngineEntry) -> bool:
+    """Whether a secret is the key by the variable that the server reads for it."""
+    option = engine.table.find("--api-key")
+    return option is not None and (ask.get("secrets") or {}).get(option.env) is not None
+
+
+def _exposed(ask: Reporter, kind: Engine, engine: EngineEntry, place: network.Address, key: str | None) -> bool:
     """Whether the server is open beyond loopback without a key, which policy may refuse."""
-    open_to_all = place.beyond_loopback and key is None and "api-key-file" not in (ask.get("flags") or {})
+    if not place.beyond_loopback or key is not None or _keyed(ask, engine):
+        return False
+    open_to_all = "api-key-file" not in (ask.get("flags") or {})
     if open_to_all and ask.get("api_key") is not False and not ask.broken("api_key"):
         refuse = (ask.fleet.data.get("policy") or {}).get("exposed", "refuse") == "refuse"
         closed_to = "put a proxy before it" if "api_key" in kind.closed else "add `api_key: {secret: NAME}`"
@@ -163,7 +171,7 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
         report=ask, host=host, engine=engine, backend=backend, model=model, decision=decision, devices=seen,
         paths=_paths(ask, kind, shelf, model, decision), listen=place.listen, port=port,
         context=_context(ask, kind, model),
-        api_key_file=key_file, exposed=_exposed(ask, kind, place, key), boxed=place.inside,
+        api_key_file=key_file, exposed=_exposed(ask, kind, engine, place, key), boxed=place.inside,
     )  # fmt: skip
     if model.file is None:
         shelf.write_models()
