@@ -69,6 +69,13 @@ def test_keep_groups_is_never_joined_by_another_group() -> None:
     for groups in ("[keep-groups, render]", "video render"):
         problem = refusal(halo(f"rootless: ada, unit: {{Container: {{GroupAdd: {groups}}}}}"))
         assert problem.code == "unsafe-value"
+    for argument in ("--group-add render", "--group-add=keep-groups,render"):
+        problem = refusal(halo(f"rootless: ada, unit: {{Container: {{PodmanArgs: '{argument}'}}}}"))
+        assert (problem.code, problem.message) == ("unsafe-value", "keep-groups cannot be combined with other groups")
+    problem = refusal(halo("rootless: ada, unit: {Container: {PodmanArgs: --group-add=keep-groups}}"))
+    assert problem.message.endswith("may be given already, and Podman takes it once")
+    accepted(halo("rootless: ada, unit: {Container: {GroupAdd: keep-groups}}"))
+    accepted(halo("unit: {Container: {PodmanArgs: --group-add=render}}"))
 
 
 def test_its_own_probe_waits_for_a_load_of_minutes() -> None:
@@ -173,7 +180,9 @@ def test_a_variable_with_a_tilde_or_a_path_that_nothing_is_mounted_at_is_refused
     problem = refusal(halo('env: {HALOGEN_CACHE_DIR: "~/halogen-cache"}'))
     assert (problem.code, problem.message) == ("unsafe-value", "HALOGEN_CACHE_DIR: nothing expands ~ in a variable")
     problem = refusal(halo("env: {HALOGEN_CACHE_DIR: /halogen-cache}"))
-    assert problem.message == "HALOGEN_CACHE_DIR: nothing that it may write is mounted at /halogen-cache in the container"
+    assert (
+        problem.message == "HALOGEN_CACHE_DIR: nothing that it may write is mounted at /halogen-cache in the container"
+    )
     mounted = halo("env: {HALOGEN_CACHE_DIR: /kept/prompts}, volumes: [/srv/kept:/kept:z]")
     assert "HALOGEN_CACHE_DIR=/kept/prompts" in values(unit(mounted), "Container", "Environment")
     assert [problem.message for problem in refusals(halo("env: {HALOGEN_CACHE_DIR: cache}"))] == [

@@ -132,7 +132,7 @@ def _container(host: Host, key: str, values: tuple[str, ...]) -> Iterator[Refusa
         message = "keep-groups cannot be combined with other groups"
         yield "unsafe-value", message, "add the user to the group on the host"
     elif key in ("PodmanArgs", "GlobalArgs"):
-        yield from podman_args.refusals(key, found, host.podman)
+        yield from podman_args.refusals(key, found, host.podman, rootless=host.rootless is not None)
 
 
 def _devices(values: tuple[str, ...]) -> Iterator[Refusal]:

@@ -59,8 +59,11 @@ _FIELDS: Final = {
 """Arguments that a field of the fleet decides."""
 
 
-def refusals(key: str, words: Iterable[str], podman: str) -> Iterator[Refusal]:
-    """What is wrong with the words of all lines of `key`, PodmanArgs or GlobalArgs, for a Podman of this version."""
+def refusals(key: str, words: Iterable[str], podman: str, *, rootless: bool) -> Iterator[Refusal]:
+    """What is wrong with the words of all lines of `key`, PodmanArgs or GlobalArgs, for a Podman of this version.
+
+    `rootless` says whether a user's Podman runs the container.
+    """
     switches, values = (_SWITCHES, _VALUES) if key == "PodmanArgs" else (_GLOBAL_SWITCHES, _GLOBAL_VALUES)
     rest = iter(words)
     refused = False
@@ -79,7 +82,10 @@ def refusals(key: str, words: Iterable[str], podman: str) -> Iterator[Refusal]:
                 yield "unsafe-value", f"{name} in {key}= lacks its value, and takes the next argument for it", None
                 return
             value = following
-        yield from _given(name, value, podman)
+        if name == "--group-add" and rootless:
+            yield _grouped(key, value)
+        else:
+            yield from _given(name, value, podman)
 
 
 def _given(name: str, value: str, podman: str) -> Iterator[Refusal]:
@@ -91,6 +97,14 @@ def _given(name: str, value: str, podman: str) -> Iterator[Refusal]:
         yield "speculation-outside-profile", message, None
     elif (refusal := privileges.option_refusal(name, value)) is not None:
         yield refusal
+
+
+def _grouped(key: str, value: str) -> Refusal:
+    """Podman takes no other group, and no second `--group-add`, beside the keep-groups of a container with a GPU."""
+    if value == "keep-groups":
+        hint = "write unit: {Container: {GroupAdd: keep-groups}}, which stands once"
+        return "unsafe-value", f"--group-add=keep-groups in {key}= may be given already, and Podman takes it once", hint
+    return "unsafe-value", "keep-groups cannot be combined with other groups", "add the user to the group on the host"
 
 
 def _undecided(key: str, word: str, name: str) -> Refusal:
