@@ -102,7 +102,7 @@ def test_an_image_with_a_digest_is_never_updated_by_itself() -> None:
     assert values(text, "Container", "AutoUpdate") == ["local"]
 
 
-@pytest.mark.parametrize("tag", [":server", "", ":latest", ":server-b10714"])
+@pytest.mark.parametrize("tag", [":server", "", ":latest", ":server-b10714", ":server-b107150", ":sub10715"])
 @pytest.mark.parametrize("update", ["", ", auto_update: registry"])
 def test_a_tag_that_may_be_another_build_is_said_to_float(tag: str, update: str) -> None:
     compiled = accepted(one(f"{CPU}, image: 'ghcr.io/ggml-org/llama.cpp{tag}'{update}}}"))
@@ -112,7 +112,7 @@ def test_a_tag_that_may_be_another_build_is_said_to_float(tag: str, update: str)
 
 
 def test_a_tag_of_the_build_and_a_digest_do_not_float() -> None:
-    for tag in (":server-b10715", DIGEST, f":server{DIGEST}"):
+    for tag in (":server-b10715", ":b10715_cuda", ":b10715", DIGEST, f":server{DIGEST}"):
         assert not accepted(one(f"{CPU}, image: 'ghcr.io/ggml-org/llama.cpp{tag}'}}")).problems
 
 

@@ -1,5 +1,6 @@
 """What is run: an image for Podman, a program for systemd."""
 
+import re
 from dataclasses import replace
 
 from quadgen.engines.base import Engine
@@ -43,6 +44,11 @@ def _derived(ask: Reporter, engine: EngineEntry, kind: Engine, backend: str) -> 
     return image
 
 
+def _names(tag: str, build: str) -> bool:
+    """Whether a tag has the build among its words: server-b114340 is not of b11434."""
+    return build in tag and re.search(rf"(?<![A-Za-z0-9]){re.escape(build)}(?![A-Za-z0-9])", tag) is not None
+
+
 def image(ask: Reporter, engine: EngineEntry, kind: Engine, backend: str) -> str | None:
     """The image of a Podman service; None after a refusal."""
     own: str | None = ask.get("image")
@@ -58,7 +64,7 @@ def image(ask: Reporter, engine: EngineEntry, kind: Engine, backend: str) -> str
         message = "an image with a digest never updates, and podman-auto-update fails on it"
         ask.add("unexpected-value", message, "auto_update", hint="leave `auto_update` or the digest out")
     tag = found.rpartition("/")[2].partition(":")[2]
-    if stated and not pinned and engine.build is not None and engine.build not in tag:
+    if stated and not pinned and engine.build is not None and not _names(tag, engine.build):
         message = f"the tag of {found} floats: what runs may be another build than {engine.build}"
         hint = "pin the image by a tag of that build, or @sha256"
         _of_image(ask, engine, Problem(code="stale-build", message=message, severity=Severity.WARNING, hint=hint))
