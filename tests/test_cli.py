@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from command import Done, quadgen
-from fleets import run
+from fleets import ENGINES, run
 from hosts import snapshot
 from source import ROOT
 
@@ -238,6 +238,29 @@ def test_explain_says_of_each_argument_which_layer_or_rule_put_it_there(place: P
         "--device Vulkan0": "default of `devices`",
         "--spec-type draft-mtp": "hosts.claw.profile",
     }
+
+
+def test_explain_names_the_model_where_the_model_says_a_file(tmp_path: Path) -> None:
+    models = "  m: {file: m.gguf, mtp: head.gguf}\n  v: {file: v.gguf, mmproj: see.gguf, chat_template_file: t.jinja}\n"
+    hosts = (
+        "  a: {model: m, backend: cpu, engine: cpu, slots: 2}\n  b: {model: v, backend: cpu, engine: cpu}\n"
+    )
+    (tmp_path / "fleet.yml").write_text(f"{ENGINES}{models}defaults: {{context: 1024}}\nhosts:\n{hosts}")
+    origin = {
+        one["words"][0]: one["from"]
+        for host in ("a", "b")
+        for one in explained("fleet.yml", host, cwd=tmp_path)["services"][0]["arguments"]
+    }
+    assert origin["--spec-draft-model"] == "models.m.mtp"
+    assert origin["--mmproj"] == "models.v.mmproj"
+    assert origin["--chat-template-file"] == "models.v.chat_template_file"
+    assert origin["--ctx-size"] == "defaults.context"
+    (argument,) = [
+        one
+        for one in explained("fleet.yml", "a", cwd=tmp_path)["services"][0]["arguments"]
+        if one["words"][0] == "--ctx-size"
+    ]
+    assert argument == {"words": ["--ctx-size", "2048"], "from": "defaults.context, hosts.a.slots"}
 
 
 def test_explain_quotes_the_evidence_and_what_it_costs_elsewhere(place: Path) -> None:

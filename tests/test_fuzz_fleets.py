@@ -59,7 +59,7 @@ def check_speculation(resolution: Resolution) -> None:
     for argument in resolution.arguments:
         flag, *rest = map(str, argument.words)
         if reaches_speculation_flag(flag):
-            assert argument.why in ("profile", "model", "draft_device"), argument
+            assert argument.why in ("profile", "mtp", "draft_device"), argument
         assert not any(word.startswith("-") and reaches_speculation_flag(word) for word in rest), argument
     if resolution.decision.types and not resolution.decision.profile.floor:
         assert resolution.decision.rows, resolution.name

@@ -7,6 +7,7 @@ import typer
 
 from quadgen import disk
 from quadgen.evidence import cost, quoted
+from quadgen.fleet.layers import Chain
 from quadgen.pipeline import Compiled, find
 from quadgen.problems import Path, Problem, Rejected
 from quadgen.resolution import Resolution
@@ -50,10 +51,17 @@ def source(compiled: Compiled, resolution: Resolution, why: str) -> str:
         return why
     named = (compiled.fleet.data["hosts"][resolution.host.name] or {}).get("services") or {}
     chain = compiled.fleet.chain(resolution.host.name, resolution.name if resolution.name in named else None)
-    fields = [field.split(".", 1) for field in why.split(", ")]
-    if all(chain.said(*keys) for keys in fields):
-        return ", ".join(_path(chain.origin(*keys)) for keys in fields)
-    return f"default of `{why}`" if why != "model" else f"models.{resolution.model.name}"
+    return ", ".join(_of_field(compiled, resolution, chain, field) for field in why.split(", "))
+
+
+def _of_field(compiled: Compiled, resolution: Resolution, chain: Chain, field: str) -> str:
+    """Where the fleet says a field: in a layer, or else at the model."""
+    keys = field.split(".", 1)
+    if chain.said(*keys):
+        return _path(chain.origin(*keys))
+    name = resolution.model.name
+    said = (compiled.fleet.data["models"] or {}).get(name, {}).get(field)
+    return f"default of `{field}`" if said is None else f"models.{name}.{field}"
 
 
 def _variables(compiled: Compiled, resolution: Resolution) -> list[tuple[str, str, str]]:

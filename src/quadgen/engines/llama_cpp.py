@@ -171,7 +171,7 @@ class LlamaCpp:
             Argument(("--alias", report.get("alias", ask.model.name)), "alias"),
             Argument(("--host", ask.listen), INSIDE_RULE if ask.boxed else "bind"),
             Argument(("--port", str(ask.port)), "port"),
-            Argument(("--ctx-size", str(ask.context * slots)), "context"),
+            Argument(("--ctx-size", str(ask.context * slots)), "context" if slots == 1 else "context, slots"),
             Argument(("--parallel", str(slots)), "slots"),
             Argument(("--metrics",), "rule: every server is observable"),
         ]
@@ -228,7 +228,7 @@ class LlamaCpp:
             found.append(Argument(("--spec-draft-n-max", str(decision.draft_n_max)), "profile"))
         drafter = ask.paths.draft_model or ask.paths.head
         if drafter is not None:
-            found.append(Argument(("--spec-draft-model", drafter), "profile" if ask.paths.draft_model else "model"))
+            found.append(Argument(("--spec-draft-model", drafter), "profile" if ask.paths.draft_model else "mtp"))
         device = ask.report.get("draft_device")
         if device is not None and any(kind.startswith("draft-") for kind in decision.types):
             found.append(Argument(("--spec-draft-device", ",".join(device)), "draft_device"))

@@ -230,4 +230,4 @@ def _carried(ask: Reporter, host: Host, arguments: tuple[Argument, ...]) -> None
 
 
 def _said_by(argument: Argument) -> tuple[str, ...]:
-    return tuple(argument.why.split(".", 1))
+    return tuple(argument.why.split(", ")[0].split(".", 1))
