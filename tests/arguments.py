@@ -23,7 +23,7 @@ FILE = "{file}"
 
 TEXTS: Mapping[str, tuple[Any, ...]] = MappingProxyType({
     "--api-key-file": (FILE,),
-    "--api-prefix": ("/v1",),
+    "--api-prefix": ("/v1", "/a/b"),
     "--chat-template": ("chatml",),
     "--chat-template-file": (FILE,),
     "--chat-template-kwargs": ({"enable_thinking": False}, '{"a": 1}'),
@@ -49,6 +49,8 @@ TEXTS: Mapping[str, tuple[Any, ...]] = MappingProxyType({
     "--override-kv": ("a=int:1", "a=str:b", ["a=bool:true", "b=float:0.5"]),
     "--override-tensor": ("blk=CPU", ["a=CPU", "b=CPU"]),
     "--rpc": ("127.0.0.1:1",),
+    "--samplers": ("top_k;min-p;TEMP", "infill"),
+    "--sampling-seq": ("dkia",),
     "--slot-save-path": (DIRECTORY,),
     "--spec-draft-cpu-mask": ("ff",),
     "--spec-draft-cpu-mask-batch": ("0xff",),
@@ -148,9 +150,9 @@ def good(option: Option) -> Iterator[Any]:
     yield from option.words
     if option.number == "int":
         low, high = BOUNDS.get(option.canonical, (-LARGEST - 1, LARGEST))
-        numbers = {low, max(low, 0), 1, 99 if option.canonical in HEAVY else high}
+        numbers = {low, max(low, 0), max(low, 1), 99 if option.canonical in HEAVY else high}
         yield from sorted(numbers - {NEVER.get(option.canonical)})
-        yield "1"
+        yield str(max(low, 1))
     elif option.number == "float":
         yield from (0.5, 1, "1e-3")
     elif not option.values:
@@ -160,6 +162,7 @@ def good(option: Option) -> Iterator[Any]:
 
 
 BAD_TEXTS: Mapping[str, tuple[Any, ...]] = MappingProxyType({
+    "--api-prefix": ("/v1/", "/", "v1", ""),
     "--chat-template-kwargs": ("{a: 1}", '{"a": NaN}', "[1]", ""),
     "--control-vector-layer-range": ("1", ["1"], ["1", "b"]),
     "--control-vector-scaled": ("a.gguf", "a.gguf:x", "a:b:1", ""),
@@ -175,7 +178,10 @@ BAD_TEXTS: Mapping[str, tuple[Any, ...]] = MappingProxyType({
     "--mmproj-device": ("", "none,none", "Vulkan0", "a=none"),
     "--override-kv": ("a=1", "a=long:1", "a=bool:maybe", f"{'a' * 128}=int:1", "a=int:1,b", ""),
     "--override-tensor": ("blk", "blk=NOWHERE0=CPU", "a=CPU,b=CUDA0", ""),
+    "--repeat-penalty": (0, -1),
     "--rpc": ("",),
+    "--samplers": ("top_k;typo", "top_k;"),
+    "--sampling-seq": ("kzz",),
     "--slot-save-path": ("",),
     "--spec-draft-override-tensor": ("blk", "blk=Vulkan0", ""),
     "--tensor-split": ("a,b", "1e99", ",".join("1" * 16), ""),

@@ -22,6 +22,7 @@ OTHER_WORDS = (
     "draft model vocab type must match target model to use speculation",
 )
 BATCH = ("decode() failed: failed to process speculative batch",)
+ROOM = ("batch must be large enough to hold the sampled and draft tokens",)
 FLASH = ("quantized V cache requires flash_attn to be enabled",)
 
 
@@ -119,6 +120,7 @@ OPTIONS = (
     _row("draft-simple", "idle", "does-not-compose", drafter="draft", flags={"spec-draft-n-min": -1}),
     _row("draft-simple", "drafts", drafter="draft", flags={"spec-draft-p-min": 0.5}),
     _row("draft-simple", "idle", "bad-flag-value", drafter="draft", flags={"spec-draft-p-min": 1.5}),
+    _row("draft-simple", "drafts", drafter="draft", flags={"spec-draft-p-min": 1.0}, warns="unexpected-value"),
     _row("draft-simple", "drafts", "bad-flag-value", drafter="draft", flags={"spec-draft-p-min": -1}),
     _row("draft-simple", "drafts", "unexpected-value", drafter="draft", flags={"spec-draft-p-split": 7}),
     _row("draft-simple", "drafts", "unexpected-value", drafter="draft", flags={"spec-ngram-mod-n-max": 2}),
@@ -157,6 +159,19 @@ OPTIONS = (
     _row("draft-mtp", "drafts", target="headed", flags={"spec-draft-threads": 1}, warns="unexpected-value"),
     _row("draft-mtp", "drafts", target="headed", drafter="head", flags={"spec-draft-threads": 1}),
     _row("draft-simple", "drafts", drafter="draft", slots=3),
+    _row("ngram-cache", "drafts", service={"batch-size": 9}),
+    _row("ngram-cache", "dies", "does-not-compose", service={"batch-size": 8}, says=ROOM),
+    _row("draft-simple", "drafts", drafter="draft", service={"batch-size": 4}),
+    _row("draft-simple", "dies", "does-not-compose", drafter="draft", service={"batch-size": 3}, says=ROOM),
+    _row("draft-mtp", "dies", "does-not-compose", target="headed", service={"batch-size": 3}),
+    _row("ngram-cache", "drafts", service={"ubatch-size": 4}),
+    _row("ngram-cache", "exits", "does-not-compose", service={"split-mode": "tensor"}, says=("needs >= 1 devices",)),
+    _row("ngram-cache", "aborts", "bad-flag-value", service={"mirostat": 3}, says=("unknown mirostat version",)),
+    _row("ngram-cache", "aborts", "bad-flag-value", service={"batch-size": 0}),
+    _row("ngram-cache", "aborts", "bad-flag-value", service={"n-cpu-moe": 4096}, says=("overrides not terminated",)),
+    _row("ngram-cache", "exits", "bad-flag-value", service={"repeat-penalty": 0}, says=("greater than 0",)),
+    _row("ngram-cache", "drafts", "bad-flag-value", service={"samplers": "top_k;typo"}, says=("by name 'typo'",)),
+    _row("ngram-cache", "exits", "unexpected-value", slots=257, says=("n_seq_max must be <= 256",)),
     _row("draft-mtp,ngram-mod", "drafts", target="headed", slots=2),
 )  # fmt: skip
 """What an option does, where it does anything; a draft beside several slots and another cache."""

@@ -72,7 +72,7 @@ def test_a_value_that_the_server_reads_goes_through_as_it_is_written(said: str) 
     "said",
     [
         "flags: {api-prefix: /llm}",
-        "flags: {api_prefix: /llm/}",
+        "flags: {api_prefix: /llm}",
         "extra_args: [--api-prefix, /llm]",
         "extra_args: [--api_prefix, /llm]",
     ],
@@ -98,9 +98,15 @@ def test_a_quantised_cache_is_not_combined_with_attention_that_cannot_read_it(sa
 
 
 def test_a_context_for_all_slots_together_is_a_number_that_the_server_reads() -> None:
-    assert "--ctx-size" in words("{model: plain, backend: cpu, engine: cpu, context: 2097151, slots: 1024}")
-    found = refusal(one("{model: plain, backend: cpu, engine: cpu, context: 2097152, slots: 1024}"))
-    assert (found.code, marked(found)) == ("unexpected-value", "2097152")
+    assert "--ctx-size" in words("{model: plain, backend: cpu, engine: cpu, context: 8388607, slots: 256}")
+    found = refusal(one("{model: plain, backend: cpu, engine: cpu, context: 8388608, slots: 256}"))
+    assert (found.code, marked(found)) == ("unexpected-value", "8388608")
+
+
+def test_a_server_has_no_more_slots_than_it_can_tell_apart() -> None:
+    found = refusal(one("{model: plain, backend: cpu, engine: cpu, context: 4096, slots: 257}"))
+    assert (found.code, marked(found)) == ("unexpected-value", "257")
+    assert found.message == "llama-server has at most 256 slots, and ends at load with more"
 
 
 @pytest.mark.parametrize(

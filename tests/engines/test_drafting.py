@@ -7,7 +7,7 @@ import pytest
 
 from quadgen.engines.draft_settings import bounds, width
 from quadgen.engines.drafters import ALIASES, DEFAULTS, DRAFTERS, UNREAD, readers
-from quadgen.engines.drafting import Finding, beside, compose
+from quadgen.engines.drafting import Finding, beside, compose, fits
 from quadgen.engines.flags import shipped_tables
 from quadgen.engines.registry import ENGINES
 from quadgen.problems import Severity
@@ -173,10 +173,36 @@ def test_a_draft_that_is_always_too_short_is_refused(n_max: int | None, least: o
 
 @pytest.mark.parametrize(
     ("value", "refused"),
-    [(0, False), ("0.75", False), (1, False), (1.01, True), (-0.1, True), ("nan", False)],
+    [(0, False), ("0.75", False), (0.99, False), (1.01, True), (-0.1, True), ("nan", False)],
 )
 def test_a_probability_is_from_0_to_1(value: object, *, refused: bool) -> None:
     assert [one.code for one in found("draft-mtp", spec_draft_p_min=value)] == ["bad-flag-value"] * refused
+
+
+def test_a_probability_that_next_to_no_token_has_is_warned_of() -> None:
+    (one,) = found("draft-mtp", spec_draft_p_min="1.0")
+    assert (one.code, one.severity) == ("unexpected-value", Severity.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("types", "n_max", "flags", "slots", "least"),
+    [
+        (["ngram-cache"], None, {}, 1, 9),
+        (["draft-mtp", "ngram-mod"], 5, {"spec-ngram-mod-n-max": 9}, 1, 10),
+        (["draft-mtp"], None, {}, 4, 16),
+        (["ngram-mod"], None, {}, 32, 2080),
+    ],
+)
+def test_a_batch_holds_the_last_token_and_the_draft_of_every_slot(
+    types: list[str], n_max: int | None, flags: dict[str, object], slots: int, least: int
+) -> None:
+    (one,) = fits(types, n_max, flags, batch=least - 1, slots=slots)
+    assert (one.code, one.hint) == ("does-not-compose", f"a `batch-size` of at least {least}, or a smaller draft")
+    assert list(fits(types, n_max, flags, batch=least, slots=slots)) == []
+
+
+def test_without_a_draft_any_batch_will_do() -> None:
+    assert list(fits([], None, {}, batch=1, slots=4)) == []
 
 
 @pytest.mark.parametrize(

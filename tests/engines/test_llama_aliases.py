@@ -19,6 +19,7 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "--cpu-mask": ("f0", "0f"), "--cpu-mask-batch": ("f0", "0f"),
     "--cpu-range": ("0-3", "4-7"), "--cpu-range-batch": ("0-3", "4-7"),
     "--fit-target": ("512", "1024"), "--tensor-split": ("3,1", "1,1"),
+    "--samplers": ("top_k", "min_p"), "--sampling-seq": ("k", "m"),
 }  # fmt: skip
 
 
@@ -50,6 +51,8 @@ def free(build: str) -> Iterator[Option]:
         refused = option.removed or option.deprecated or is_speculative(option)
         placed = option.canonical == "--mmproj-device"  # these services have no device to name
         brings = option.arity == 0 and option.canonical.endswith("-default")
+        if option.canonical.startswith("--ssl-"):  # the one needs the other
+            continue
         if not taken and not refused and not brings and not placed and "--help" not in option.names:
             yield option
 
@@ -141,6 +144,12 @@ def names(own: str) -> tuple[str, ...]:
     return option.names
 
 
+def arity(own: str) -> int:
+    option = shipped_tables()["b11434"].find(own)
+    assert option is not None
+    return option.arity
+
+
 def test_what_a_field_decides_may_be_repeated_in_arguments_under_each_of_its_names() -> None:
     cases: list[Case] = [("{}", [name, value]) for own, value in DECIDED.items() for name in names(own)]
     assert len(cases) > 8
@@ -151,8 +160,14 @@ def test_what_a_field_decides_may_be_repeated_in_arguments_under_each_of_its_nam
 def test_what_a_field_decides_is_contradicted_under_none_of_its_names_and_the_field_is_named() -> None:
     decided = [own for own in OWNED if own not in KEYS]
     said = {"--cache-type-k": "q8_0", "--cache-type-v": "q8_0"}
-    cases: list[Case] = [("{}", [name, said.get(own, "7")]) for own in decided for name in names(own)]
-    cases += [(f"{{{name[2:]}: '7'}}", []) for own in decided for name in names(own) if name.startswith("--")]
+    bare = {own for own in decided if not arity(own)}
+    cases: list[Case] = [
+        ("{}", [name] if own in bare else [name, said.get(own, "7")]) for own in decided for name in names(own)
+    ]
+    cases += [
+        (f"{{{name[2:]}: {'true' if own in bare else '7'}}}", [])
+        for own in decided for name in names(own) if name.startswith("--")
+    ]  # fmt: skip
     for (flags, extra), (problems, _) in zip(cases, judged(cases, "b11434"), strict=True):
         name = extra[0] if extra else flags[1:].partition(":")[0]
         found = [(problem.code, problem.hint) for problem in problems]

@@ -33,22 +33,30 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("value", "hint"), NUMBERS)
 def test_a_whole_number_is_plain_digits_and_the_hint_says_what_else_would_become_of_it(value: str, hint: str) -> None:
-    problem = refusal(said("threads", value))
+    problem = refusal(said("keep", value))
     plain = value.strip("'")
-    assert problem.message == f"--threads takes a whole number of 32 bits, and {plain!r} is none"
+    assert problem.message == f"--keep takes a whole number of 32 bits, and {plain!r} is none"
     assert (problem.code, problem.hint, marked(problem)) == ("bad-flag-value", hint, value)
-    assert refusal(given("-t", plain)).hint == hint
+    assert refusal(given("--keep", plain)).hint == hint
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "8", "2147483647", "-2147483648", "'16'", "'007'"])
 def test_plain_digits_go_through_as_they_are(value: str) -> None:
-    assert native_words(unit(said("threads", value)))[-1] == value.strip("'")
+    assert native_words(unit(said("keep", value)))[-1] == value.strip("'")
 
 
 BOUNDS = [
     ("prio", "4", "--prio takes a whole number of -1 to 3, and '4' is none"),
     ("prio-batch", "-1", "--prio-batch takes a whole number of 0 to 3, and '-1' is none"),
-    ("n-cpu-moe", "-1", "--n-cpu-moe takes a whole number of 0 or more, and '-1' is none"),
+    ("n-cpu-moe", "-1", "--n-cpu-moe takes a whole number of 0 to 1024, and '-1' is none"),
+    ("n-cpu-ffn", "4096", "--n-cpu-ffn takes a whole number of 0 to 1024, and '4096' is none"),
+    ("mirostat", "3", "--mirostat takes a whole number of 0 to 2, and '3' is none"),
+    ("batch-size", "1", "--batch-size takes a whole number of 2 or more, and '1' is none"),
+    ("ubatch-size", "0", "--ubatch-size takes a whole number of 1 or more, and '0' is none"),
+    ("threads", "513", "--threads takes a whole number of -1 to 512, and '513' is none"),
+    ("repeat-penalty", "0.0", "--repeat-penalty takes a number above 0, and '0.0' is not"),
+    ("samplers", "top_k;typo", "--samplers names 'typo', which is no sampler"),
+    ("sampling-seq", "kzz", "--sampling-seq names 'z', which is no sampler"),
     ("repeat-last-n", "-1", "--repeat-last-n takes a whole number of 0 or more, and '-1' is none"),
     (
         "sleep-idle-seconds",
@@ -69,8 +77,10 @@ def test_a_number_beyond_what_its_option_takes_is_refused_with_the_bounds(flag: 
 
 @pytest.mark.parametrize(
     ("flag", "value"),
-    [("prio", "-1"), ("n-cpu-moe", "0"), ("sleep-idle-seconds", "-1"), ("reasoning-budget", "-1"), ("seed", "-1")],
-)
+    [("prio", "-1"), ("n-cpu-moe", "0"), ("n-cpu-moe", "999"), ("mirostat", "2"), ("batch-size", "2"),
+     ("samplers", "penalties;min-p;TopK"), ("sampling-seq", "edskypmxtia"),
+     ("sleep-idle-seconds", "-1"), ("reasoning-budget", "-1"), ("seed", "-1")],
+)  # fmt: skip
 def test_a_number_at_its_bound_goes_through(flag: str, value: str) -> None:
     assert native_words(unit(said(flag, value)))[-2:] == [f"--{flag}", value]
 
@@ -184,3 +194,11 @@ def test_each_wrong_value_of_one_option_is_told() -> None:
 def test_true_is_no_value_of_an_option_that_is_not_turned_on(flag: str, said_of_it: str, hint: str | None) -> None:
     problem = refusal(said(flag, "true"))
     assert (problem.code, problem.message, problem.hint) == ("bad-flag-value", said_of_it, hint)
+
+
+def test_a_prefix_with_a_slash_at_its_end_is_refused_with_the_one_that_was_meant() -> None:
+    for value, hint in (("/v1/", "write /v1"), ("v1", "write /v1"), ("/", None), ("/a b", None)):
+        found = refusal(said("api-prefix", f'"{value}"'))
+        assert found.code == "bad-flag-value"
+        assert found.hint == (hint or "letters, digits and ._~/- after a slash")
+    assert refusal(said("api-prefix", "true")).message == "--api-prefix takes a value, not true"

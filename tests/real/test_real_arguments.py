@@ -17,7 +17,7 @@ from parts import llama_server
 from quadgen.engines.drafters import DRAFTERS, UNREAD
 from quadgen.engines.flags import COMPILED_IN, Option
 from quadgen.engines.help_text import parse
-from quadgen.engines.llama_options import ENDING, KEYS, SHAPES
+from quadgen.engines.llama_options import ENDING, KEYS, NAMED, SHAPES
 from quadgen.engines.side_doors import ROUTER
 from source import PACKAGE
 
@@ -43,6 +43,7 @@ FIELDS: tuple[Fields, ...] = (
     {**CPU, "model": "seeing", "chat_template_file": FILE, "lora": ["a.gguf", "b.gguf"]},
     {**CPU, "runtime": "podman", "api_key": {"secret": "key"}},
     {**CPU, "flags": {"mmap": False, "mlock": True}},
+    {**CPU, "flags": {"ssl-cert-file": FILE, "ssl-key-file": FILE}},
     {**CPU, "model": "headed", "profile": "default"},
     {**CPU, "model": "beside", "profile": "default"},
     {**CUDA, "devices": [1]},
@@ -106,7 +107,7 @@ def portable(parser: Parser, form: Form) -> Form:
 KEPT: Mapping[str, frozenset[str]] = {
     "it makes the server print and end": ENDING,
     "its value is a key": frozenset(KEYS),
-    "a field says it": frozenset({"--docker-repo", "--mmproj-url"}),
+    "a field says it": frozenset({"--docker-repo", "--kv-unified-per-slot", "--mmproj-url"}),
     "it brings a model of its own": frozenset(
         one.canonical for one in OPTIONS if one.canonical.endswith(("-default", "b-spec"))
     ),
@@ -141,6 +142,12 @@ STRICTER: Mapping[str, Callable[[Option, str], bool]] = {
         one.canonical in ("--fit-target", "--seed") and re.fullmatch(r"-?\d+", text) is not None
     ),
     "nothing refuses a number that the help does not offer": lambda one, _: one.canonical == "--poll",
+    "the server dies of it, or takes minutes for a token, once it has read its arguments": lambda one, _: (
+        one.canonical in ("--batch-size", "--mirostat") or "-threads" in one.canonical or "-n-cpu-" in one.canonical
+    ),
+    "it is read as a batch larger than any": lambda one, _: one.canonical == "--ubatch-size",
+    "the server answers at no path that anybody would ask for": lambda one, _: one.canonical == "--api-prefix",
+    "it warns of a sampler that it does not know, and goes on": lambda one, _: one.canonical in NAMED,
     "an empty text is the first of the words": lambda one, text: one.canonical == "--numa" and not text,
     "the positions of a list are taken for names": lambda one, text: (
         one.canonical == "--chat-template-kwargs" and text == "[1]"

@@ -117,6 +117,12 @@ def _thrown_away(asked: DraftSetting) -> Iterator[Finding]:
 def _probability(asked: DraftSetting) -> Iterator[Finding]:
     """A draft ends at the first token less likely than --spec-draft-p-min (speculative.cpp:421)."""
     least = asked.number("spec-draft-p-min") if asked.drafts and "spec-draft-p-min" in asked.flags else None
+    if least == 1:
+        yield Finding(
+            code="unexpected-value", severity=Severity.WARNING, keys=asked.at("spec-draft-p-min"),
+            message="`spec-draft-p-min` at 1 leaves only drafts that no other token competes with",
+            notes=("most models then draft next to nothing",), hint="say less, such as 0.9",
+        )  # fmt: skip
     if least is not None and not 0 <= least <= 1:
         yield Finding(
             code="bad-flag-value",
@@ -162,6 +168,26 @@ def _ngram_mod(asked: DraftSetting) -> Iterator[Finding]:
             code="unexpected-value", severity=Severity.WARNING,
             message=f"ngram-mod matches {match:.0f} tokens, and fewer than {_SHORTEST_MATCH} draft poorly",
             keys=asked.at("spec-ngram-mod-n-match"), notes=("the engine warns of it: ggml-org/llama.cpp#19164",),
+        )  # fmt: skip
+
+
+def fits(
+    types: Iterable[str], draft_n_max: int | None, flags: Mapping[str, Any], *, batch: int, slots: int
+) -> Iterator[Finding]:
+    """Find a batch, in tokens, that does not hold the last token and the draft of every slot at once.
+
+    As handle_last_sampled_token of tools/server/server-context.cpp:539 wants it, for draft-* and n-gram types alike.
+    """
+    asked = draft_setting(types, draft_n_max, flags)
+    widths = [int(found) for kind in asked.types if kind in DRAFTERS and (found := most(kind, asked)) is not None]
+    least = slots * (max(widths, default=0) + 1)
+    if widths and 0 < batch < least:
+        many = f" in each of {slots} slots" if slots > 1 else ""
+        yield Finding(
+            code="does-not-compose", keys=("flags", "batch-size"),
+            message=f"a batch of {batch} tokens has no room for a token and its draft of {max(widths)}{many}",
+            notes=("the server starts healthy, and aborts at a request",),
+            hint=f"a `batch-size` of at least {least}, or a smaller draft",
         )  # fmt: skip
 
 

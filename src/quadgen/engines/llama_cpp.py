@@ -1,18 +1,19 @@
 """llama.cpp's llama-server: its arguments, devices, images and probe."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from quadgen.engines import llama_devices, llama_env
-from quadgen.engines.base import Ask, BackendDevices, Box, Refusal
+from quadgen.engines.base import Ask, BackendDevices, Box, NamedPath, Refusal
 from quadgen.engines.flags import Choice, FlagTable, choose, shipped_tables
 from quadgen.engines.llama_decided import check_decided, every_layer
 from quadgen.engines.llama_drafting import check_drafting
 from quadgen.engines.llama_extra import extra_arguments
 from quadgen.engines.llama_flags import canonical, flag_arguments, profile_arguments, stated
-from quadgen.engines.llama_options import LARGEST, QUANTISED
+from quadgen.engines.llama_options import LARGEST, QUANTISED, SLOTS
+from quadgen.engines.llama_together import check_together
+from quadgen.engines.llama_paths import named_paths
 from quadgen.engines.side_doors import NOWHERE
 from quadgen.problems import Problem
 from quadgen.resolution import UNIFIED, UNLIMITED, Argument, EngineEntry, Probe, Resolution, Share, Variable
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from quadgen.speculation import ProfileSpec
 
 INSIDE_RULE: Final = "rule: inside the container's own network, where PublishPort= decides who reaches it"
-_PATH: Final = re.compile(r"(?:/[A-Za-z0-9._~-]+)*").fullmatch
-"""A path that neither curl nor a shell reads as more than itself."""
 _LOCKED: Final = frozenset((name, mode) for name in ("--load-mode", "-lm") for mode in ("mlock", "mmap+mlock"))
 """Arguments that make it lock the model in memory, beside the old --mlock."""
 _BOX: Final = Box(read_only=True, masks=("/etc/llama.cpp",))
@@ -97,6 +96,10 @@ class LlamaCpp:
         """The published image of a build; None where the backends are not those of one image."""
         return llama_devices.image(engine, backend)
 
+    def paths(self, table: FlagTable, arguments: Iterable[Argument]) -> Iterator[NamedPath]:
+        """The files and directories that arguments name."""
+        return named_paths(table, arguments)
+
     def environment(self, ask: Ask) -> tuple[Variable, ...]:
         """Where a fetched model is kept."""
         return (Variable("LLAMA_CACHE", ask.paths.models_dir, "models_dir"),) if ask.model.file is None else ()
@@ -108,10 +111,7 @@ class LlamaCpp:
             return None
         secure = stated(ask, "--ssl-cert-file") is not None
         said = stated(ask, "--api-prefix")
-        prefix = str(said[1]).rstrip("/") if said is not None else ""
-        if not _PATH(prefix):
-            message = f"--api-prefix takes a path such as /v1, and {prefix!r} is none"
-            ask.report.add("bad-flag-value", message, "flags", hint="letters, digits and ._~/- after a slash")
+        prefix = str(said[1]) if said is not None else ""
         url = f"{'https' if secure else 'http'}://{_reachable(ask.listen)}:{ask.port}{prefix}/health"
         timeout: int = health.get("timeout", 10)
         return Probe(
@@ -139,7 +139,9 @@ class LlamaCpp:
         flags = flag_arguments(ask, frozenset(own))
         replaced = {canonical(ask, argument.words[0]) for argument in flags}
         kept = [argument for name, argument in zip(own, decided, strict=True) if name not in replaced]
-        return (*kept, *flags, *extra_arguments(ask, [*kept, *flags]))
+        given = (*kept, *flags, *extra_arguments(ask, [*kept, *flags]))
+        check_together(ask, given)
+        return given
 
     def _model(self, ask: Ask) -> list[Argument]:
         model = ask.model
@@ -164,6 +166,9 @@ class LlamaCpp:
     def _server(self, ask: Ask) -> list[Argument]:
         report = ask.report
         slots = report.get("slots", 1)
+        if slots > SLOTS:
+            message = f"llama-server has at most {SLOTS} slots, and ends at load with more"
+            report.add("unexpected-value", message, "slots")
         if ask.context * slots > LARGEST:
             message = f"`context` x `slots` is {ask.context * slots} tokens, and llama-server reads at most {LARGEST}"
             report.add("unexpected-value", message, "context")
@@ -202,7 +207,7 @@ class LlamaCpp:
             said = stated(ask, "--flash-attn")
             if said is None:
                 found.append(Argument(("--flash-attn", "on"), "rule: a quantised V cache needs it"))
-            elif said[1] not in (True, "on"):
+            elif said[1] in (False, "off", "auto"):  # other words are none of its own
                 ask.report.add(
                     "does-not-compose", "a quantised V cache needs flash attention, and `flash-attn` is not on",
                     *said[0], hint="set `flash-attn: on`, or quantise only K: cache_type: {k: q8_0}",

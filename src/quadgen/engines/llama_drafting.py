@@ -1,8 +1,9 @@
 """A service's speculation beside its other settings: what `quadgen.engines.drafting` finds, at the service's fields."""
 
 from quadgen.engines.base import Ask
-from quadgen.engines.drafting import beside
+from quadgen.engines.drafting import Finding, beside, fits
 from quadgen.engines.llama_flags import stated
+from quadgen.engines.llama_options import BOUNDS, SLOTS
 
 
 def check_drafting(ask: Ask) -> None:
@@ -17,10 +18,34 @@ def check_drafting(ask: Ask) -> None:
         flash_attn=_said(ask, "--flash-attn"),
         split_mode=_said(ask, "--split-mode"),
     ):
-        ask.report.add(
-            found.code, found.message, *found.keys,
-            severity=found.severity, notes=found.notes, hint=found.hint, at_key=found.at_key,
-        )  # fmt: skip
+        _report(ask, found)
+    batch = _batch(ask)
+    slots = ask.report.get("slots", 1)
+    if batch is not None and slots <= SLOTS:
+        for found in fits(decision.types, decision.draft_n_max, dict(decision.flags), batch=batch, slots=slots):
+            _report(ask, found)
+
+
+def _report(ask: Ask, found: Finding) -> None:
+    ask.report.add(
+        found.code, found.message, *_keys(ask, found.keys),
+        severity=found.severity, notes=found.notes, hint=found.hint, at_key=found.at_key,
+    )  # fmt: skip
+
+
+def _keys(ask: Ask, keys: tuple[str, ...]) -> tuple[str | int, ...]:
+    """The keys as this service spells them; what is drafted decides where the service says nothing of a flag."""
+    if keys[0] != "flags":
+        return keys
+    said = stated(ask, f"--{keys[1]}")
+    return ("profile",) if said is None else said[0]
+
+
+def _batch(ask: Ask) -> int | None:
+    """Tokens of a batch, by the flags or else by the build; None where it cannot be that many."""
+    option = ask.engine.table.find("--batch-size")
+    said = _said(ask, "--batch-size") if option is None or stated(ask, option.canonical) else option.default
+    return int(str(said)) if str(said).isdecimal() and int(str(said)) >= BOUNDS["--batch-size"][0] else None
 
 
 def _said(ask: Ask, option: str) -> object:

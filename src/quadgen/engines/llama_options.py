@@ -5,14 +5,15 @@ else is said. Options are named by their canonical long name.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 OWNED: Final[Mapping[str, str]] = {
     "--model": "model", "--hf-repo": "model", "--hf-file": "model", "--model-url": "model", "--docker-repo": "model",
     "--alias": "alias", "--host": "bind", "--port": "port", "--ctx-size": "context", "--parallel": "slots",
     "--cache-type-k": "cache_type", "--cache-type-v": "cache_type", "--device": "devices", "--mmproj": "mmproj",
-    "--mmproj-url": "mmproj", "--chat-template-file": "chat_template_file", "--lora": "lora",
+    "--mmproj-url": "mmproj", "--mmproj-auto": "mmproj", "--chat-template-file": "chat_template_file", "--lora": "lora",
+    "--kv-unified-per-slot": "context",  # a slot has no more: n_ctx_slot in tools/server/server-context.cpp
     "--api-key-file": "api_key", "--api-key": "api_key",
 }  # fmt: skip
 """Options that a field of the fleet decides."""
@@ -40,11 +41,24 @@ PLACING: Final[Mapping[str, str]] = {
 LARGEST: Final = 2**31 - 1
 """Of a whole number that llama-server reads with std::stoi; beyond it the server ends at once."""
 
+SLOTS: Final = 256
+"""At most: LLAMA_MAX_SEQ of src/llama-cparams.h; with more the server ends at load."""
+
+_LAYERS: Final = 1024
+"""Twice as many as a model may have (LLAMA_MAX_LAYERS of src/llama-hparams.h). The server notes each; with all that is
+placed so, one list of 4096 must not be full (llama_max_tensor_buft_overrides of src/llama.cpp), or it aborts at load.
+"""
+
+_THREADS: Final = 512
+"""GGML_MAX_N_THREADS of ggml/include/ggml.h; with many more a server dies at load, or at the first request."""
+
 BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
+    "--batch-size": (2, LARGEST),  # with 0 and 1 the server aborts at load, below 0 it reads a huge one
     "--checkpoint-min-step": (0, LARGEST),
     "--dry-penalty-last-n": (0, LARGEST),
-    "--n-cpu-ffn": (0, LARGEST),
-    "--n-cpu-moe": (0, LARGEST),
+    "--mirostat": (0, 2),  # GGML_ASSERT in common/sampling.cpp
+    "--n-cpu-ffn": (0, _LAYERS),
+    "--n-cpu-moe": (0, _LAYERS),
     "--poll": (0, 100),  # the hint of its help; nothing refuses another
     "--prio": (-1, 3),
     "--prio-batch": (0, 3),
@@ -52,10 +66,12 @@ BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
     "--repeat-last-n": (0, LARGEST),
     "--seed": (-LARGEST - 1, 2**32 - 1),  # std::stoul into 32 bits
     "--sleep-idle-seconds": (-1, LARGEST),
-    "--spec-draft-n-cpu-moe": (0, LARGEST),
+    "--spec-draft-n-cpu-moe": (0, _LAYERS),
     "--spec-draft-n-max": (0, LARGEST),
     "--spec-draft-prio": (0, 3),
     "--spec-draft-prio-batch": (0, 3),
+    "--spec-draft-threads": (-1, _THREADS),
+    "--spec-draft-threads-batch": (-1, _THREADS),
     "--spec-ngram-map-k-min-hits": (1, LARGEST),
     "--spec-ngram-map-k-size-m": (1, 1024),
     "--spec-ngram-map-k-size-n": (1, 1024),
@@ -68,8 +84,27 @@ BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
     "--spec-ngram-simple-min-hits": (1, LARGEST),
     "--spec-ngram-simple-size-m": (1, 1024),
     "--spec-ngram-simple-size-n": (1, 1024),
+    "--threads": (-1, _THREADS),
+    "--threads-batch": (-1, _THREADS),
+    "--ubatch-size": (1, LARGEST),  # 0 and less are read as one that is larger than any batch
 }
 """Lowest and highest value of a whole number, where that is not what 32 bits hold."""
+
+POSITIVE: Final = frozenset({"--repeat-penalty"})
+"""Numbers that must be above 0: 0 and less end the server."""
+
+_SAMPLERS: Final = (
+    "dry", "top_k", "top_p", "top_n_sigma", "typ_p", "min_p", "temperature", "xtc", "infill", "penalties", "adaptive_p",
+)  # fmt: skip
+
+NAMED: Final[Mapping[str, tuple[str | None, frozenset[str]]]] = {
+    "--samplers": (";", frozenset(name.replace("_", sign) for name in _SAMPLERS for sign in "_-")
+                   | {name.replace("_", "") for name in _SAMPLERS} | {"nucleus", "temp", "typ"}),
+    "--sampling-seq": (None, frozenset("dkypsmtxiea")),
+}  # fmt: skip
+"""Options whose value is a list of names: what stands between them, and all that common/sampling.cpp knows beside those
+of the help. The server warns of others and goes on without them.
+"""
 
 NEVER: Final[Mapping[str, int]] = {"--parallel": 0, "--sleep-idle-seconds": 0}
 """The one value within its bounds that an option's handler refuses."""
@@ -81,6 +116,8 @@ class Shape(NamedTuple):
     matches: re.Pattern[str]
     what: str
     """Goes after `takes`."""
+    hint: Callable[[str], str | None] = lambda _: None
+    """What to write for a value that has not this shape."""
 
 
 _FRACTION: Final = r"(?:[0-9]{1,9}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:[eE][-+]?[01]?[0-9])?"
@@ -101,7 +138,17 @@ _BUFFERS: Final = Shape(
     re.compile("[^=,]+=[^=,]+(?:,[^=,]+=[^=,]+)*"), "PATTERN=BUFFER, where no pattern holds a comma"
 )
 
+
+def _prefix(value: str) -> str:
+    path = value.strip("/")
+    return f"write /{path}" if re.fullmatch(r"[\w.~/-]+", path, re.ASCII) else "letters, digits and ._~/- after a slash"
+
+
 SHAPES: Final[Mapping[str, Shape]] = {
+    # tools/server/server-http.cpp puts it in front of each path as it is; neither curl nor a shell may read it as more
+    "--api-prefix": Shape(
+        re.compile(r"(?:/[A-Za-z0-9._~-]+)+"), "a path such as /v1, without a slash at its end", _prefix
+    ),
     "--control-vector-scaled": _FACTORS,
     "--control-vector-layer-range": Shape(re.compile("-?[0-9]{1,9}"), "two whole numbers"),
     "--cpu-mask": _MASK,

@@ -2,14 +2,25 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from quadgen.document import text_of
 from quadgen.engines.base import Ask
 from quadgen.engines.flags import Option, is_numbered
 from quadgen.engines.llama_devices import is_seen
-from quadgen.engines.llama_options import BOUNDS, JSON, LARGEST, NEVER, PLACING, SHAPES, SUPERSEDED, Superseded
+from quadgen.engines.llama_options import (
+    BOUNDS,
+    JSON,
+    LARGEST,
+    NAMED,
+    NEVER,
+    PLACING,
+    POSITIVE,
+    SHAPES,
+    SUPERSEDED,
+    Superseded,
+)
 from quadgen.engines.side_doors import reaches_speculation_flag
 
 _ON: Final = frozenset({"on", "yes", "true", "1", "enabled"})
@@ -47,7 +58,8 @@ def check(ask: Ask, option: Option, name: str, value: str, *keys: str | int) -> 
         ask.report.add("speculation-outside-profile", message, *keys, hint="choose another value")
         return False
     if (shape := SHAPES.get(option.canonical)) is not None and not shape.matches.fullmatch(value):
-        ask.report.add("bad-flag-value", f"{name} takes {shape.what}, and {value!r} is not that", *keys)
+        message = f"{name} takes {shape.what}, and {value!r} is not that"
+        ask.report.add("bad-flag-value", message, *keys, hint=shape.hint(value))
         return False
     if (cpu := PLACING.get(option.canonical)) is not None and (device := _unseen(ask, cpu, value)) is not None:
         message = f"{name} names {device}, and this service has {', '.join(ask.devices.names) or 'no device'}"
@@ -68,7 +80,18 @@ def _wrong(option: Option, value: str) -> _Wrong | None:
         return None if value in option.words else _integer(option, value)
     if option.number == "float" and not option.commas and not (_DECIMAL.fullmatch(value) and _is_float(value)):
         return f"takes a number, and {value!r} is none", None
-    return None
+    if option.canonical in POSITIVE and float(value) <= 0:
+        return f"takes a number above 0, and {value!r} is not", "the server would end at once"
+    return _unnamed(option, value) if value and option.canonical in NAMED else None
+
+
+def _unnamed(option: Option, value: str) -> _Wrong | None:
+    between, known = NAMED[option.canonical]
+    split: Callable[[str], list[str]] = list if between is None else lambda text: text.lower().split(between)
+    own = split(option.default or "")
+    lost = [name for name in split(value) if name not in known and name not in own]
+    hint = f"the server would go on without it; there are {', '.join(dict.fromkeys((*own, *sorted(known))))}"
+    return (f"names {lost[0]!r}, which is no sampler", hint) if lost else None
 
 
 def _unseen(ask: Ask, cpu: str, value: str) -> str | None:

@@ -20,7 +20,7 @@ def check(ask: Reporter, engine: EngineEntry, backend: str, seen: Devices, kind:
         )
     positions = any(isinstance(item, int) for item in ask.get("devices") or ())
     add = f"add its card to `{'devices' if positions else 'gpus'}`"
-    for key in ("devices", "draft_device"):
+    for key in ("devices", "draft_device") if drafts else ("devices",):
         named = ask.get(key) or ()
         if key == "draft_device" and named == _CPU:
             continue
