@@ -27,9 +27,9 @@ TEXTS: Mapping[str, tuple[Any, ...]] = MappingProxyType({
     "--chat-template": ("chatml",),
     "--chat-template-file": (FILE,),
     "--chat-template-kwargs": ({"enable_thinking": False}, '{"a": 1}'),
-    "--control-vector": ("a.gguf", ["a.gguf", "b.gguf"]),
+    "--control-vector": ("/v/a.gguf", ["/v/a.gguf", "/v/b.gguf"]),
     "--control-vector-layer-range": (["1", "5"], [0, 12]),
-    "--control-vector-scaled": ("a.gguf:0.5", ["a.gguf:0.5", "b.gguf:2"]),
+    "--control-vector-scaled": ("/v/a.gguf:0.5", ["/v/a.gguf:0.5", "/v/b.gguf:2"]),
     "--cpu-mask": ("ff", "0xff"),
     "--cpu-mask-batch": ("0f",),
     "--cpu-range": ("0-3", "1-"),
@@ -41,13 +41,14 @@ TEXTS: Mapping[str, tuple[Any, ...]] = MappingProxyType({
     "--json-schema": ({"type": "object"},),
     "--json-schema-file": (JSON,),
     "--logit-bias": ("15043-1", "15043+0.5", ["1-inf", "2+1e-3"]),
-    "--lora-scaled": ("a.gguf:0.5", ["a.gguf:1", "b.gguf:2"]),
+    "--lora-scaled": ("/v/a.gguf:0.5", ["/v/a.gguf:1", "/v/b.gguf:2"]),
     "--mcp-servers-config": (JSON,),
     "--mcp-servers-json": ({"mcpServers": {}},),
     "--media-path": (DIRECTORY,),
     "--mmproj-device": ("none",),
     "--override-kv": ("a=int:1", "a=str:b", ["a=bool:true", "b=float:0.5"]),
     "--override-tensor": ("blk=CPU", ["a=CPU", "b=CPU"]),
+    "--path": (DIRECTORY,),
     "--rpc": ("127.0.0.1:1",),
     "--samplers": ("top_k;min-p;TEMP", "infill"),
     "--sampling-seq": ("dkia",),
@@ -112,6 +113,8 @@ class Parser:
         """`value` with the paths for which its words stand, which are made."""
         if isinstance(value, list):
             return [self.placed(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self.placed(item) for key, item in value.items()}
         paths = {DIRECTORY: self.directory, FILE: self.directory / "text", JSON: self.directory / "object.json"}
         if not isinstance(value, str) or value not in paths:
             return value

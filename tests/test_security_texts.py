@@ -209,7 +209,7 @@ def test_no_network_is_an_order_to_podman(network: str) -> None:
 @pytest.mark.parametrize("field", ["flags: {{path: {}}}", "extra_args: [--path, {}]"])
 def test_no_directory_with_keys_is_served_to_everybody(field: str, path: str) -> None:
     assert UNSAFE in codes(one(f"{CPU}, api_key: {{secret: k}}, {field.format(path)}}}"))
-    accepted(one(f"{CPU}, {field.format('/srv/www')}}}"))
+    accepted(one(f"{CPU}, {field.format('/models/www')}}}"))
 
 
 @pytest.mark.parametrize(

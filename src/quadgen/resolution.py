@@ -27,6 +27,11 @@ class Argument(NamedTuple):
     why: str
     """The field of the fleet file that decided it, several of them with commas between, or the rule."""
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The way from a service to the first field that decided it."""
+        return tuple(self.why.split(", ")[0].split(".", 1))
+
 
 class Variable(NamedTuple):
     """One environment variable of the server."""

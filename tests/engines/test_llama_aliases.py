@@ -8,6 +8,7 @@ import pytest
 from fleets import ENGINES, compile_text, flow
 from quadgen.engines.flags import COMPILED_IN, Option, shipped_tables
 from quadgen.engines.llama_options import ALWAYS, BOUNDS, ENDING, JSON, KEYS, OWNED
+from quadgen.engines.llama_paths import PATHS
 from quadgen.engines.side_doors import is_speculative
 from quadgen.problems import Problem
 
@@ -18,6 +19,7 @@ TEXTS: Final[Mapping[str, tuple[str, str]]] = {
     "--api-prefix": ("/a", "/b"),
     "--cpu-mask": ("f0", "0f"), "--cpu-mask-batch": ("f0", "0f"),
     "--cpu-range": ("0-3", "4-7"), "--cpu-range-batch": ("0-3", "4-7"),
+    "--slot-save-path": ("/tmp/a", "/tmp/b"),  # noqa: S108 - of the container
     "--fit-target": ("512", "1024"), "--tensor-split": ("3,1", "1,1"),
     "--samplers": ("top_k", "min_p"), "--sampling-seq": ("k", "m"),
 }  # fmt: skip
@@ -70,7 +72,8 @@ def two(option: Option) -> tuple[list[str], list[str]]:
         return ["0.25"], ["0.5"]
     if option.canonical in JSON:
         return ['{"a":1}'], ['{"a":2}']
-    one, other = TEXTS.get(option.canonical, ("a", "b"))
+    paths = ("/models/a", "/models/b") if option.canonical in PATHS else ("a", "b")
+    one, other = TEXTS.get(option.canonical, paths)
     return [one], [other]
 
 

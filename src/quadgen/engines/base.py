@@ -86,6 +86,23 @@ class Paths:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NamedPath:
+    """A file or directory that an argument of the fleet's own names."""
+
+    path: str
+    argument: "Argument"
+    written: bool = False
+    """Whether the server writes there; what it reads must be there before it starts."""
+    served: bool = False
+    """Whether it gives what is there to everybody who asks."""
+
+    @property
+    def name(self) -> str:
+        """The option."""
+        return str(self.argument.words[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
     """Everything decided so far that an engine turns into words."""
 
@@ -189,6 +206,9 @@ class Engine(Protocol):
 
     def arguments(self, ask: Ask) -> "tuple[Argument, ...]":
         """The server's words after its own name."""
+
+    def paths(self, table: "FlagTable", arguments: "Iterable[Argument]") -> "Iterable[NamedPath]":
+        """The files and directories that arguments name, but for those that a field of the fleet does."""
 
     def environment(self, ask: Ask) -> "tuple[Variable, ...]":
         """The variables that say what was decided."""

@@ -5,12 +5,12 @@ goes stale with the next image. Ground: README.md, docs/FLAGS.md and deploy/entr
 https://github.com/peonist-ai/halogen-flash-server, 0.1 to 0.17.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from quadgen.engines import halogen_env, halogen_memory
-from quadgen.engines.base import Ask, BackendDevices, Box, Refusal
+from quadgen.engines.base import Ask, BackendDevices, Box, NamedPath, Refusal
 from quadgen.engines.flags import Choice, FlagTable
 from quadgen.engines.halogen_env import ENGINE_PORT
 from quadgen.engines.halogen_memory import NATIVE_CONTEXT
@@ -146,6 +146,10 @@ class Halogen:
             message = "every checkpoint of halogen has its MTP head in the file"
             hint = "leave `mtp` out, and use `profile: none` for a server that does not speculate"
             report.elsewhere(Problem(code="closed-engine", message=message, path=(*path, "mtp"), hint=hint))
+
+    def paths(self, table: FlagTable, arguments: Iterable[Argument]) -> tuple[NamedPath, ...]:  # noqa: ARG002 - it takes none
+        """No argument names a path: those of its variables are looked at where they are read."""
+        return ()
 
     def environment(self, ask: Ask) -> tuple[Variable, ...]:
         """What the fleet says of the model, the context, the slots and the drafter."""

@@ -12,8 +12,8 @@ from quadgen.engines.llama_drafting import check_drafting
 from quadgen.engines.llama_extra import extra_arguments
 from quadgen.engines.llama_flags import canonical, flag_arguments, profile_arguments, stated
 from quadgen.engines.llama_options import LARGEST, QUANTISED, SLOTS
-from quadgen.engines.llama_together import check_together
 from quadgen.engines.llama_paths import named_paths
+from quadgen.engines.llama_together import check_together
 from quadgen.engines.side_doors import NOWHERE
 from quadgen.problems import Problem
 from quadgen.resolution import UNIFIED, UNLIMITED, Argument, EngineEntry, Probe, Resolution, Share, Variable

@@ -22,7 +22,7 @@ def check_decided(ask: Ask, arguments: Iterable[Argument]) -> None:
     for argument in arguments:
         name = str(argument.words[0])
         option = find(name)
-        keys = () if argument.why.startswith("rule") else tuple(argument.why.split(", ")[0].split(".", 1))
+        keys = () if argument.why.startswith("rule") else argument.keys
         if option is None:
             message = f"llama-server {ask.engine.table.build} has no {name}, which this service needs"
             hint = "use another build, or make the table of this one anew: quadgen flags learn"

@@ -17,9 +17,9 @@ from quadgen.resolve import (
     literals,
     network,
     overrides,
-    privileges,
     program,
     timing,
+    told_paths,
 )
 from quadgen.resolve.gate import Gate, decide, unspeculating
 from quadgen.resolve.report import Reporter
@@ -177,6 +177,9 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
         shelf.write_models()
     arguments = kind.arguments(asking)
     _carried(ask, host, arguments)
+    mounts = extras.mounts(ask, host, shelf, cache=boxed, program=run)
+    if ask.get("flags") or ask.get("extra_args"):
+        told_paths.check(ask, host, kind, shelf, mounts, secrets, kind.paths(engine.table, arguments))
     start = timing.start_timeout(ask, model, kind.start_timeout)
     timing.start_period(ask, start)
     stop: int = ask.get("stop_timeout", timing.STOP)
@@ -184,7 +187,7 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
         host=host, name=ask.service or kind.service, engine=engine, backend=backend, model=model, decision=decision,
         arguments=arguments, environment=extras.environment(ask, engine, (*own, *kind.environment(asking))),
         memory=kind.memory(asking), devices=seen, image=image or "", binary=binary or "", entrypoint=engine.entrypoint,
-        mounts=extras.mounts(ask, host, shelf, cache=boxed, program=run),
+        mounts=mounts,
         files=tuple(shelf.files), writable=(shelf.models_dir,) if shelf.writable else (), ports=place.ports,
         networks=place.networks, port=port, binds=place.binds, secrets=secrets, api_key=key,
         exposed=place.beyond_loopback, fetches=model.file is None, probe=kind.probe(asking),
@@ -214,20 +217,14 @@ def _carried(ask: Reporter, host: Host, arguments: tuple[Argument, ...]) -> None
         for argument in arguments:
             if argument.why != "model" and any(literals.is_secret(str(word)) for word in argument.words):
                 code, message, hint = literals.refusal(f"`{argument.why}`")
-                ask.add(code, message, *_said_by(argument), hint=hint)
+                ask.add(code, message, *argument.keys, hint=hint)
     for argument in arguments:
         words = argument.words
-        if words[0] == "--path" and (served := privileges.served_refusal(str(words[-1]), host.home)):
-            ask.add(served[0], served[1], *_said_by(argument), hint=served[2])
         if host.runtime == "podman" and ("" in words or ";" in words):
             what = "an empty argument cuts off all later ones" if "" in words else "a lone ; ends the command"
             hint = "leave it out, or use runtime: systemd"
-            ask.add("unsafe-value", f"{words[0]}: {what} in a Quadlet unit", *_said_by(argument), hint=hint)
+            ask.add("unsafe-value", f"{words[0]}: {what} in a Quadlet unit", *argument.keys, hint=hint)
         for word in words[1:]:
             if word.__class__ is str and word.startswith("-") and reaches_speculation_flag(word):
                 message = f"{words[0]} is given {word}, which reaches speculation in a build that reads it as a flag"
-                ask.add("speculation-outside-profile", message, *_said_by(argument), hint="choose another value")
-
-
-def _said_by(argument: Argument) -> tuple[str, ...]:
-    return tuple(argument.why.split(", ")[0].split(".", 1))
+                ask.add("speculation-outside-profile", message, *argument.keys, hint="choose another value")
