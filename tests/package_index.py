@@ -99,7 +99,7 @@ def configured(environment: Mapping[str, str]) -> Index:
     settings = _settings() if find_spec("pip") else {}
     if not named and not find_spec("pip"):
         raise CannotFetch(f"{sys.executable} has no pip, and {WHY}")
-    url = (named or settings.get("index-url") or run([sys.executable, "-c", DEFAULT], Path.cwd(), why=WHY)).strip()
+    url = (named or settings.get("index-url") or _default()).strip()
     parts = urlsplit(url)
     authorization = None
     if parts.username is not None:
@@ -108,6 +108,14 @@ def configured(environment: Mapping[str, str]) -> Index:
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
     opener = build_opener(HTTPSHandler(context=_trust([*map(environment.get, AUTHORITIES), settings.get("cert")])))
     return Index(url=bare, opener=opener, authorization=authorization)
+
+
+def _default() -> str:
+    """Pip's own index, which it tells nobody but itself."""
+    try:
+        return run([sys.executable, "-c", DEFAULT], Path.cwd(), why=WHY)
+    except CannotFetch:
+        raise CannotFetch("this pip does not say where its package index is: set PIP_INDEX_URL to it") from None
 
 
 def _settings() -> dict[str, str]:

@@ -185,6 +185,21 @@ def test_without_pip_and_without_an_address_the_way_out_is_named() -> None:
     assert configured({"PIP_INDEX_URL": "https://mine.invalid"}).url == "https://mine.invalid"
 
 
+def test_a_pip_that_keeps_its_own_index_elsewhere_leads_to_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(command: list[str], *_: object, why: str) -> str:
+        assert why
+        if "config" in command:
+            return ""
+        raise CannotFetch("ModuleNotFoundError: No module named 'pip._internal.models'")
+
+    monkeypatch.setattr(package_index, "find_spec", lambda _: True)
+    monkeypatch.setattr(package_index, "run", run)
+    with pytest.raises(
+        CannotFetch, match=r"^this pip does not say where its package index is: set PIP_INDEX_URL to it$"
+    ):
+        configured({})
+
+
 def test_pips_certificates_are_trusted_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     answering(monkeypatch, f"global.cert={str(tmp_path / 'ca.pem')!r}")
     with pytest.raises(CannotFetch, match=r"^the certificates in .*ca\.pem cannot be read: No such file"):
