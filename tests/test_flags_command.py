@@ -115,7 +115,7 @@ def test_the_json_of_an_option_has_every_key_that_the_page_lists(tmp_path: Path)
 
 
 def test_a_build_between_two_tables_says_so(tmp_path: Path) -> None:
-    note = "no flag table is known for b11000: it has what b10724 and b11434 have both"
+    note = "no flag table is known for b11000: the flags are those that b10724 and b11434 both have"
     done = quadgen("flags", "show", "b11000", "ctx-size", cwd=tmp_path)
     assert (done.status, done.err) == (0, f"quadgen: {note}\n")
     told = json.loads(quadgen("flags", "show", "b11000", "ctx-size", "--format", "json", cwd=tmp_path).out)
@@ -132,7 +132,7 @@ def test_flags_that_a_build_lacks_are_answered_with_what_was_meant_or_when_they_
 error[unknown-flag]: llama-server b11434 has no --ctx-siz
   = hint: did you mean --ctx-size?
 
-error[removed-flag]: llama-server b11434 has no --mlock, which b10434 and b10705 and b10724 had
+error[removed-flag]: llama-server b11434 has no --mlock, which b10434 and b10705 and b10724 have
   = hint: b10724 said: use --load-mode
 
 error[unknown-flag]: llama-server b11434 has no --zzzz
@@ -145,11 +145,11 @@ quadgen: 4 errors
     )
     done = quadgen("flags", "show", "b11434", "LLAMA_ARG_NO_MMAP", cwd=tmp_path)
     assert done.err.startswith(
-        "error[removed-flag]: llama-server b11434 has no LLAMA_ARG_NO_MMAP, which b10434 and b10705 and b10724 had\n"
+        "error[removed-flag]: llama-server b11434 has no LLAMA_ARG_NO_MMAP, which b10434 and b10705 and b10724 have\n"
         "  = hint: b10724 said: use --load-mode\n"
     )
     (told, *_) = json.loads(quadgen("flags", "show", "b10434", "lazy-mode", "--format", "json", cwd=tmp_path).out)
-    assert told["message"] == "llama-server b10434 has no --lazy-mode, which b10705 and b10724 and b11434 had"
+    assert told["message"] == "llama-server b10434 has no --lazy-mode, which b10705 and b10724 and b11434 have"
 
 
 def test_a_learned_table_is_shown_and_compared_by_its_file(tmp_path: Path) -> None:

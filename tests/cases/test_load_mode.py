@@ -62,12 +62,15 @@ def test_an_old_switch_of_loading_is_warned_of_while_the_build_still_takes_it(ex
     assert native_words(unit(text))[-len(found) :] == extra[1:-1].split(", ")
 
 
-@pytest.mark.parametrize("build", ["b11000", "b11434"])
+HAS_NOT = {"b11000": "is not known to have", "b11434": "has no"}
+
+
+@pytest.mark.parametrize("build", HAS_NOT)
 @pytest.mark.parametrize("extra", RAW)
 def test_an_old_switch_of_loading_is_refused_once_the_build_has_it_no_more(extra: str, build: str) -> None:
     found = refusals(on(build, f"extra_args: {extra}\n"))
     assert [(problem.code, problem.message) for problem in found] == [
-        ("removed-flag", f"llama-server {build} has no {name} any more") for name in extra[1:-1].split(", ")
+        ("removed-flag", f"llama-server {build} {HAS_NOT[build]} {name} any more") for name in extra[1:-1].split(", ")
     ]
     assert {problem.hint for problem in found} == {f"use --load-mode {RAW[extra]}"}
     assert {problem.host for problem in found} == {"claw"}
@@ -139,3 +142,39 @@ def test_explain_names_each_key_that_made_the_way_of_loading(tmp_path: Path) -> 
     (service,) = json.loads(done.out)["services"]
     (argument,) = [each for each in service["arguments"] if each["words"][0] == "--load-mode"]
     assert argument == {"words": ["--load-mode", "mlock"], "from": "hosts.claw.flags.mlock, defaults.flags.mmap"}
+
+
+OLDEST = {
+    "mmap: false": ["--no-mmap"], "mlock: true": ["--mlock"], "load-mode: none": ["--no-mmap"],
+    "load_mode: mmap+mlock": ["--mmap", "--mlock"], "load-mode: auto": [], "direct-io: true": ["--direct-io"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("build", ["b9310", "b9702", "b10433"])
+@pytest.mark.parametrize("said", OLDEST)
+def test_a_build_before_the_first_table_is_told_by_the_switches_that_it_surely_has(said: str, build: str) -> None:
+    found = words(build, f"flags: {{{said}}}\n")
+    switches = {"--mmap", "--no-mmap", "--mlock", "--direct-io", "--no-direct-io", "--load-mode", "-lm"}
+    assert [word for word in found if word in switches] == OLDEST[said]
+
+
+def test_an_old_switch_is_not_warned_of_where_nothing_took_its_place() -> None:
+    text = on("b9702", "extra_args: [--mlock, --no-mmap]\n")
+    assert problems(text) == []
+    assert native_words(unit(text))[-2:] == ["--mlock", "--no-mmap"]
+
+
+@pytest.mark.parametrize(
+    "said", ["load-mode: none, mmap: false", "load_mode: mlock, mmap: true", "mlock: true, load-mode: none"]
+)
+def test_a_build_without_the_mode_takes_it_or_its_switches_and_not_both(said: str) -> None:
+    found = refusal(on("b9702", f"flags: {{{said}}}\n"))
+    assert found.code == "duplicate-flag"
+    assert found.message.endswith(" are one option")
+
+
+def test_a_mode_of_a_host_beside_a_switch_of_the_defaults_is_reported_at_the_host() -> None:
+    fields = "{model: plain, backend: cpu, engine: old, context: 4096, flags: {load-mode: mlock}}"
+    found = refusal(one(fields, above="defaults: {flags: {mmap: false}}\n"))
+    assert (found.message, found.path) == ("load-mode and mmap are one option", ("hosts", "claw", "flags", "load-mode"))
+    assert found.hint == "add `mmap: null` beside it, since defaults.flags says mmap"

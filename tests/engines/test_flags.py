@@ -115,6 +115,11 @@ def test_a_typo_is_answered_with_the_name_that_was_meant(asked: str, meant: str 
     assert NEW.nearest(asked) == meant
 
 
+def test_a_name_may_be_kept_from_being_proposed() -> None:
+    assert NEW.nearest("api-kee") == "--api-key"
+    assert NEW.nearest("api-kee", {"--api-key"}) != "--api-key"
+
+
 def test_what_a_build_refuses_or_warns_of_is_never_proposed() -> None:
     offered = {OLD.nearest(name) for name in ("mlock", "mmap", "draft-max", "draft-mi", "defrag-thold")}
     assert offered.isdisjoint({"--mlock", "--mmap", "--draft-max", "--draft-min", "--defrag-thold"})
@@ -133,7 +138,7 @@ def test_a_build_between_two_equal_tables_has_them() -> None:
 def test_a_build_between_two_tables_has_what_both_say_and_no_more() -> None:
     found = choose(TABLES, "b11000")
     assert not found.exact
-    assert found.note == "no flag table is known for b11000: it has what b10724 and b11434 have both"
+    assert found.note == "no flag table is known for b11000: the flags are those that b10724 and b11434 both have"
     assert found.table.build == "b11000"
     assert found.table.find("--ctx-size") == NEW.find("--ctx-size")
     assert found.table.find("--mlock") is None
@@ -158,7 +163,11 @@ def test_names_and_switches_that_only_one_of_two_tables_has_are_left_out() -> No
     ("build", "table", "note"),
     [
         ("b12000", "b11434", "b12000 is newer than the newest flag table: the flags are those of b11434"),
-        ("b9310", "b10434", "b9310 is older than the oldest flag table: the flags are those of b10434"),
+        (
+            "b9310",
+            "b10434",
+            "b9310 is older than the oldest flag table: the flags are those of b10434, without --load-mode",
+        ),
         (None, "b11434", "no build is stated: the flags are those of b11434, the newest table"),
         (
             "my-fork",
@@ -168,7 +177,20 @@ def test_names_and_switches_that_only_one_of_two_tables_has_are_left_out() -> No
     ],
 )
 def test_any_other_build_has_the_nearest_table_and_a_sentence(build: str | None, table: str, note: str) -> None:
-    assert choose(TABLES, build) == Choice(table=TABLES[table], exact=False, note=note)
+    found = choose(TABLES, build)
+    assert (found.exact, found.note, found.table.build) == (False, note, build or table)
+    lost = {one.canonical for one in TABLES[table].options} - {one.canonical for one in found.table.options}
+    assert lost == ({"--load-mode"} if build == "b9310" else set())
+
+
+def test_a_build_before_the_oldest_table_has_what_an_option_took_the_place_of() -> None:
+    found = choose(TABLES, "b9702").table
+    assert found.find("--load-mode") is None
+    for name in ("--mmap", "--mlock", "--direct-io"):
+        one, other = found.find(name), OLD.find(name)
+        assert one is not None
+        assert other is not None
+        assert (one.deprecated, other.deprecated) == (None, "use --load-mode")
 
 
 def test_a_learned_table_is_found_by_its_name_and_does_not_count_as_the_newest() -> None:

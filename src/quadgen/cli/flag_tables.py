@@ -59,7 +59,8 @@ def _unknown(table: FlagTable, name: str) -> Problem:
     tables = shipped_tables()
     others = known_in(tables, name) or known_in(tables, f"-{name}") or _having(tables, name)
     if others:
-        message = f"llama-server {table.build} has no {spelled}, which {' and '.join(build for build, _ in others)} had"
+        having = f"{' and '.join(build for build, _ in others)} {'has' if len(others) == 1 else 'have'}"
+        message = f"llama-server {table.build} has no {spelled}, which {having}"
         advice = others[-1][1].deprecated or others[-1][1].removed
         hint = f"{others[-1][0]} said: {advice}" if advice else None
         return Problem(code="removed-flag" if advice else "unknown-flag", message=message, hint=hint)

@@ -1,5 +1,6 @@
 """What one build of an engine accepts on its command line, as a table to look names up in."""
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -107,10 +108,10 @@ class FlagTable:
             return found if found is not None and found.negations else None
         return found
 
-    def nearest(self, name: str) -> str | None:
+    def nearest(self, name: str, without: Container[str] = ()) -> str | None:
         """Find the name that was probably meant: a canonical one, or a negation; None if none is near.
 
-        Options that the build refuses or warns of are never proposed.
+        Options that the build refuses or warns of are never proposed, nor those whose canonical name is in `without`.
         """
         from difflib import get_close_matches  # noqa: PLC0415 - only a refusal needs it
 
@@ -118,7 +119,9 @@ class FlagTable:
         offers = {
             match.spelling.lstrip("-"): match.spelling if match.negated else match.option.canonical
             for match in self._index.values()
-            if match.option.removed is None and match.option.deprecated is None
+            if match.option.removed is None
+            and match.option.deprecated is None
+            and match.option.canonical not in without
         }
         if asked in offers:
             return offers[asked]

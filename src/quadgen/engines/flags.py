@@ -38,6 +38,11 @@ Up to b10724 only a server with the RPC backend has `--rpc`, as the one behind b
 in any case, and takes no value for it without the backend (common/arg.cpp).
 """
 
+_LATE: Final = ("--load-mode",)
+"""Options that builds before the oldest table need not have. It still takes, with a warning, what they took the place
+of, and so does every build before it: llama.cpp 9310 and 9702 have nothing else (llama_load_mode.py).
+"""
+
 _NUMBERED: Final = re.compile(r"b(0|[1-9]\d{0,8})")
 
 
@@ -62,7 +67,8 @@ def choose(tables: Mapping[str, FlagTable], build: str | None) -> Choice:
 
     A table by that name is the build's own, a learned one included. A `bNNNN` between two tables that are equal has
     those; between two that differ it has what both say. Anything else has the newest, or the oldest where it is
-    older than that. `tables` must hold at least one `bNNNN`.
+    older than that. The table has the name of the build that asks for it, where one is stated. `tables` must hold at
+    least one `bNNNN`.
     """
     if build is not None and build in tables:
         return Choice(table=tables[build], exact=True, note=None)
@@ -74,14 +80,28 @@ def choose(tables: Mapping[str, FlagTable], build: str | None) -> Choice:
     named = _NUMBERED.fullmatch(build)
     if named is None:
         note = f"no flag table is known for {build}: the flags are those of {newest}, the newest table"
-        return Choice(table=tables[newest], exact=False, note=note)
+        return Choice(table=replace(tables[newest], build=build), exact=False, note=note)
     older = [name for number, name in numbered if number < int(named[1])]
     newer = [name for number, name in numbered if number > int(named[1])]
     if older and newer:
         return _between(tables[older[-1]], tables[newer[0]], build)
-    end, what = (older[-1], "newer than the newest") if older else (newer[0], "older than the oldest")
-    note = f"{build} is {what} flag table: the flags are those of {end}"
-    return Choice(table=tables[end], exact=False, note=note)
+    if older:
+        note = f"{build} is newer than the newest flag table: the flags are those of {older[-1]}"
+        return Choice(table=replace(tables[older[-1]], build=build), exact=False, note=note)
+    note = f"{build} is older than the oldest flag table: the flags are those of {newer[0]}"
+    return _before(tables[newer[0]], build, note)
+
+
+def _before(oldest: FlagTable, build: str, note: str) -> Choice:
+    """Choose the oldest table as it must have been before what `_LATE` names was there."""
+    late = [name for name in _LATE if oldest.find(name) is not None]
+    options = tuple(
+        replace(one, deprecated=None) if one.deprecated in {f"use {name}" for name in late} else one
+        for one in oldest.options
+        if one.canonical not in late
+    )
+    but = f", without {' and '.join(late)}" if late else ""
+    return Choice(table=FlagTable(build=build, options=options), exact=False, note=f"{note}{but}")
 
 
 def _between(before: FlagTable, after: FlagTable, build: str) -> Choice:
@@ -91,7 +111,7 @@ def _between(before: FlagTable, after: FlagTable, build: str) -> Choice:
     others = {option.canonical: option for option in after.options}
     pairs = ((option, others.get(option.canonical)) for option in before.options)
     shared = tuple(_narrow(one, two) for one, two in pairs if two is not None and one.arity == two.arity)
-    note = f"no flag table is known for {build}: it has what {before.build} and {after.build} have both"
+    note = f"no flag table is known for {build}: the flags are those that {before.build} and {after.build} both have"
     return Choice(table=FlagTable(build=build, options=shared), exact=False, note=note)
 
 

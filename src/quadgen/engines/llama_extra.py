@@ -1,6 +1,7 @@
 """`extra_args`: the fleet's arguments as they are, each one checked against the build's flag table."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from quadgen.engines.base import Ask
@@ -10,6 +11,7 @@ from quadgen.engines.llama_load_mode import LOAD_MODE, is_old, said_by
 from quadgen.engines.llama_options import ALWAYS, KEYS, OWNED
 from quadgen.engines.llama_values import allowed, check, truth
 from quadgen.resolution import Argument
+from quadgen.unitfile import Word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,8 @@ class _Given:
     items: Sequence[str]
     have: dict[str, Argument]
     """What the server is told already, by the option's own name."""
+    said: AbstractSet[tuple[Word, ...]]
+    """All of that, its values included, for options that add up."""
     mode: str | None
     """The value of `--load-mode`, wherever it is said."""
 
@@ -32,8 +36,10 @@ def extra_arguments(ask: Ask, before: Iterable[Argument]) -> list[Argument]:
     items: Sequence[str] = ask.report.get("extra_args") or ()
     if not items:
         return []
-    have = {canonical(ask, argument.words[0]): argument for argument in before}
-    given = _Given(ask=ask, items=items, have=have, mode=_mode(ask, have))
+    told = tuple(before)
+    have = {canonical(ask, argument.words[0]): argument for argument in told}
+    said = {(canonical(ask, argument.words[0]), *argument.words[1:]) for argument in told}
+    given = _Given(ask=ask, items=items, have=have, said=said, mode=_mode(ask, have))
     found: list[Argument] = []
     position = 0
     while position < len(items):
@@ -79,11 +85,16 @@ def _option(given: _Given, name: str, *keys: str | int) -> Option | None:
     """The option that an item names; None after a refusal, and where nothing is to be added."""
     ask = given.ask
     plain, equals, _ = name.partition("=")
+    first, space, rest = name.partition(" ")
     if not name.startswith("-"):
-        message = f"{name!r} is no flag, and llama-server takes nothing else"
-        ask.report.add("unknown-flag", message, *keys, hint="one item, one argument: a flag, then its value")
+        _no_flag(given, name, *keys)
     elif side_door(ask, plain, *keys):
         pass
+    elif space and ask.engine.table.find(first) is not None:
+        field = KEYS.get(canonical(ask, first))
+        code = "unknown-flag" if field is None else "literal-secret"
+        hint = f"write two items: {first!r}, then {rest!r}" if field is None else f"keep the key out of git: {field}"
+        ask.report.add(code, f"{first} and what follows it are one item here, and so one argument", *keys, hint=hint)
     elif equals and name.startswith("--"):
         field = KEYS.get(canonical(ask, plain))
         code = "unknown-flag" if field is None else "literal-secret"
@@ -97,6 +108,17 @@ def _option(given: _Given, name: str, *keys: str | int) -> Option | None:
         kept = LOAD_MODE if before is None or before.why == "extra_args" else f"`{before.why}`"
         ask.report.add("duplicate-flag", message, *keys, hint=f"keep {kept}")
     return None
+
+
+def _no_flag(given: _Given, name: str, *keys: str | int) -> None:
+    """Report an item that is neither a flag nor the value of one."""
+    before = given.items[int(keys[1]) - 1] if keys[1] else ""
+    option = given.ask.engine.table.find(before) if before.startswith("-") else None
+    message = f"{name!r} is no flag, and llama-server takes nothing else"
+    hint = "one item, one argument: a flag, then its value"
+    if option is not None and option.arity == 0:
+        message, hint = f"{before} takes no value, and {name!r} is no flag", f"leave {name!r} out"
+    given.ask.report.add("unknown-flag", message, *keys, hint=hint)
 
 
 def _arity(ask: Ask, name: str, after: Sequence[str]) -> int:
@@ -126,7 +148,7 @@ def _is_new(given: _Given, option: Option, argument: Argument, *keys: str | int)
     if before is None:
         return not _is_off(ask, option, str(name), *keys)
     if field is None and option.repeats:
-        return True
+        return (own, *values) not in given.said
     negates = ask.engine.table.negates
     if list(before.words[1:]) != values or negates(str(name)) is not negates(str(before.words[0])):
         message = f"{name} is given already: {' '.join(map(str, before.words))}"

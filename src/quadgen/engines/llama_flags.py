@@ -3,17 +3,21 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from quadgen.engines import llama_load_mode
 from quadgen.engines.base import Ask
 from quadgen.engines.flags import COMPILED_IN, Option, known_in, shipped_tables
+from quadgen.engines.llama_layers import report_twice
 from quadgen.engines.llama_load_mode import LOAD_MODE
 from quadgen.engines.llama_options import ALWAYS, ENDING, KEYS, OWNED
 from quadgen.engines.llama_values import switched, words
 from quadgen.engines.side_doors import A_PROFILE, field_for, is_speculative, reaches_speculation_flag
 from quadgen.fleet.layers import Chain, Layer
 from quadgen.resolution import Argument
+
+_NOT_MEANT: Final = ENDING | KEYS.keys()
+"""What nobody is to be led to."""
 
 
 def side_door(ask: Ask, name: str, *keys: str | int) -> bool:
@@ -24,8 +28,8 @@ def side_door(ask: Ask, name: str, *keys: str | int) -> bool:
     option = table.find(name) or elsewhere(name)
     if option is not None and option.removed is not None:
         message = f"llama-server {table.build} removed {name}"
-        at_key = keys[0] == "flags"
-        ask.report.add("removed-flag", message, *keys, hint=in_a_profile(option.removed), at_key=at_key)
+        at_key, hint = keys[0] == "flags", in_a_profile(option.removed)
+        ask.report.add("removed-flag", message, *keys, hint=hint, at_key=at_key, notes=doubts(ask))
         return True
     owner = field_for(name)
     hint = f"use the service's `{owner}`" if owner else A_PROFILE
@@ -39,6 +43,18 @@ def in_a_profile(successor: str) -> str:
     """What to do instead of a flag of speculation that a build has removed, by what the build says of it."""
     field = "`draft_n_max`, or its `flags`" if "--spec-draft-n-max" in successor else "its `flags`"
     return f"{successor}; it belongs in a profile: {field}"
+
+
+def doubts(ask: Ask) -> tuple[str, ...]:
+    """What is not certain about the flags of the service's build, for what is said of them."""
+    return (ask.engine.table_note,) if ask.engine.table_note is not None else ()
+
+
+def lacks(ask: Ask, name: str) -> str:
+    """Say that the build has not a flag, or that nobody knows it to have it."""
+    build = ask.engine.table.build
+    guessed = ask.engine.table_note is not None and build == ask.engine.build
+    return f"llama-server {build} {'is not known to have' if guessed else 'has no'} {name}"
 
 
 def elsewhere(name: str) -> Option | None:
@@ -82,33 +98,40 @@ def known(ask: Ask, name: str, *keys: str | int) -> Option | None:
         _report_unknown(ask, name, others, *keys)
     elif option.removed is not None:
         message = f"llama-server {table.build} removed {name}"
-        ask.report.add("removed-flag", message, *keys, hint=option.removed, at_key=at_key)
+        ask.report.add("removed-flag", message, *keys, hint=option.removed, at_key=at_key, notes=doubts(ask))
         return None
     elif option.deprecated is not None:
         message = f"llama-server {table.build} deprecates {name}"
         hint, notes = llama_load_mode.advice(ask, _among(ask, name, *keys), name) or (option.deprecated, ())
-        ask.report.warn("deprecated-flag", message, *keys, hint=hint, notes=notes, at_key=at_key)
+        ask.report.warn("deprecated-flag", message, *keys, hint=hint, notes=(*notes, *doubts(ask)), at_key=at_key)
     return option
 
 
 def _report_unknown(ask: Ask, name: str, others: Sequence[tuple[str, Option]], *keys: str | int) -> None:
     """Report a flag that the build has not, by what the builds that have it say."""
-    table = ask.engine.table
     at_key = keys[0] == "flags"
     build, other = others[-1] if others else (None, None)
     successor = None if other is None else other.deprecated or other.removed
     if successor is not None:
         told = llama_load_mode.advice(ask, _among(ask, name, *keys), name)
         hint = f"{build} said: {successor}" if told is None else told[0]
-        message = f"llama-server {table.build} has no {name} any more"
-        ask.report.add("removed-flag", message, *keys, hint=hint, at_key=at_key)
+        message = f"{lacks(ask, name)} any more"
+        ask.report.add("removed-flag", message, *keys, hint=hint, at_key=at_key, notes=doubts(ask))
         return
-    close = None if other is not None else table.nearest(name)
-    near = close is not None and not reaches_speculation_flag(close)
-    hint = f"did you mean {close}?" if near else "see `llama-server --help` of that build"
-    if other is not None:
-        hint = f"{others[0][0]} has it"
-    ask.report.add("unknown-flag", f"llama-server {table.build} has no {name}", *keys, hint=hint, at_key=at_key)
+    hint = (
+        f"{others[0][0]} has it" if other is not None else near(ask, name) or "see `llama-server --help` of that build"
+    )
+    ask.report.add("unknown-flag", lacks(ask, name), *keys, hint=hint, at_key=at_key, notes=doubts(ask))
+
+
+def near(ask: Ask, name: str) -> str | None:
+    """A hint with the flag that was probably meant, or with the field that says it; None where none is near."""
+    table = ask.engine.table
+    close = table.nearest(name, _NOT_MEANT)
+    if close is None or reaches_speculation_flag(close):
+        return None
+    field = OWNED.get(canonical(ask, close))
+    return f"did you mean {close}?" if field is None else f"did you mean {close}? it is decided by `{field}`"
 
 
 def _among(ask: Ask, name: str, *keys: str | int) -> Sequence[str]:
@@ -158,12 +181,16 @@ def flag_arguments(ask: Ask, decided: AbstractSet[str]) -> list[Argument]:
     seen: dict[str, str] = {}
     flags: Mapping[str, Any] = ask.report.get("flags") or {}
     modal = ask.engine.table.find(LOAD_MODE) is not None
-    loading = llama_load_mode.keys_in(flags) if modal else frozenset()
+    mode = None if modal else next((key for key in flags if f"--{key}".replace("_", "-") == LOAD_MODE), None)
+    loading = llama_load_mode.keys_in(flags) if modal or mode is not None else frozenset()
     for key, value in flags.items():
         name = f"--{key}"
+        if key.startswith("-"):
+            _dashed(ask, key)
+            continue
         if key in loading or side_door(ask, name, "flags", key):
             continue
-        if not modal and name.replace("_", "-") == LOAD_MODE:
+        if key == mode:
             switches = llama_load_mode.old_words(ask, value)
             if switches is not None:
                 found += [Argument((switch,), f"flags.{key}") for switch in switches]
@@ -178,15 +205,28 @@ def flag_arguments(ask: Ask, decided: AbstractSet[str]) -> list[Argument]:
             hint = f"use `{field}`" if field else "leave it out"
             ask.report.add("duplicate-flag", message, "flags", key, hint=hint, at_key=True)
         elif own in seen:
-            message = f"{key} and {seen[own]} are one option"
-            ask.report.add("duplicate-flag", message, "flags", key, hint="keep one", at_key=True)
+            report_twice(ask, key, seen[own])
         else:
             seen[own] = key
             if own not in decided or own not in ALWAYS:
                 found += [Argument(each, f"flags.{key}") for each in words(ask, option, key, value)]
     if loading:
-        found += _loading(ask, flags, loading, seen.get(LOAD_MODE))
+        found += _loading(ask, flags, loading, seen.get(LOAD_MODE, mode))
     return found
+
+
+def _dashed(ask: Ask, key: str) -> None:
+    """Report a key of `flags` with the dashes of the argument, by what the fleet calls that option."""
+    own = canonical(ask, key)
+    field = OWNED.get(own)
+    found = ask.engine.table.match(key)
+    long = own if found is None or not found.negated else found.option.negation or own
+    hint = f"use `{field}`" if field else f"write {(key if key.startswith('--') else long).lstrip('-')}"
+    if own in KEYS:
+        hint = f"keep the key out of git: {KEYS[own]}"
+    ask.report.add(
+        "unexpected-value", f"{key} is written without its dashes here", "flags", key, hint=hint, at_key=True
+    )
 
 
 def _loading(ask: Ask, flags: Mapping[str, Any], keys: AbstractSet[str], beside: str | None) -> list[Argument]:
@@ -194,6 +234,5 @@ def _loading(ask: Ask, flags: Mapping[str, Any], keys: AbstractSet[str], beside:
     if beside is None:
         return llama_load_mode.from_flags(ask, flags, keys)
     for key in sorted(keys):
-        message = f"{key} and {beside} are one option"
-        ask.report.add("duplicate-flag", message, "flags", key, hint=f"keep {beside}", at_key=True)
+        report_twice(ask, key, beside, keep=f"keep {beside}")
     return []

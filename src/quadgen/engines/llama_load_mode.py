@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from quadgen.engines.base import Ask
+from quadgen.engines.llama_layers import report_twice
 from quadgen.engines.llama_values import truth
 from quadgen.resolution import Argument
 
@@ -66,8 +67,7 @@ def from_flags(ask: Ask, flags: Mapping[str, Any], keys: AbstractSet[str]) -> li
             hint = "write true or false"
             ask.report.add("bad-flag-value", f"{key} is a switch and takes no value", "flags", key, hint=hint)
         elif part in said:
-            message = f"{key} and {said[part]} are one option"
-            ask.report.add("duplicate-flag", message, "flags", key, hint="keep one", at_key=True)
+            report_twice(ask, key, said[part])
         else:
             parts[part], said[part] = on is positive, key
     if len(said) < len(keys):

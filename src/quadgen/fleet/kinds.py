@@ -37,12 +37,11 @@ def _variable(value: Any) -> Any:  # noqa: ANN401 - a key is always text
     return value
 
 
-_FLAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_FLAG: Final = re.compile(r"-{0,2}[A-Za-z0-9][A-Za-z0-9_.-]*")
+"""A flag with its dashes is refused by who knows what it is called without them."""
 
 
 def _flag_name(value: Any) -> Any:  # noqa: ANN401 - a key is always text
-    if value.startswith("-"):
-        raise wrong(f"{value!r} is written without its dashes here", f"write {value.lstrip('-')}")
     if not _FLAG.fullmatch(value):
         raise wrong(f"{value!r} is no flag name", "write the name as the key and its value as the value")
     return value

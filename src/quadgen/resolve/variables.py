@@ -17,7 +17,9 @@ def check(
     """
     refused = ENGINES[engine.kind].variable(name, engine.table, secret=value is None)
     if refused is not None:
-        ask.add(refused[0], refused[1], field, name, hint=refused[2], at_key=True)
+        unsure = engine.table_note if refused[0] in ("unknown-flag", "removed-flag") else None
+        notes = () if unsure is None else (unsure,)
+        ask.add(refused[0], refused[1], field, name, hint=refused[2], notes=notes, at_key=True)
     elif name in decided and decided[name] != value:
         message = f"{name} is decided already: {decided[name]}"
         ask.add("unexpected-value", message, field, name, hint="leave it out", at_key=True)
