@@ -207,7 +207,8 @@ def test_what_an_upgrade_breaks_is_told_with_flag_successor_place_and_hosts(tmp_
 """
     )
     back = quadgen("flags", "diff", "b11434", "b10434", "--fleet", "fleet.yml", cwd=tmp_path)
-    assert (back.status, back.err) == (0, "quadgen: fleet.yml: b10434 breaks nothing\n")
+    taken = "quadgen: fleet.yml: no engine is on b11434; taken for it: cpu\n"
+    assert (back.status, back.err) == (0, f"{taken}quadgen: fleet.yml: b10434 breaks nothing\n")
     assert "is mended in fleet.yml on b10434\n  error[removed-flag]" in back.out
 
 
@@ -225,7 +226,8 @@ def test_the_json_of_a_comparison_is_one_object(tmp_path: Path) -> None:
     }
     assert told["fleet"] is None
     effect = json.loads(quadgen(*words, "--fleet", "fleet.yml", cwd=tmp_path).out)["fleet"]
-    assert effect.keys() == {"file", "refused", "unrelated", "broken", "mended", "respelled"}
+    assert effect.keys() == {"file", "engines", "refused", "unrelated", "broken", "mended", "respelled"}
+    assert effect["engines"] == ["cpu"]
     assert (effect["file"], effect["refused"], effect["unrelated"]) == ("fleet.yml", True, 0)
     (broken,) = effect["broken"]
     assert broken["places"] == [

@@ -218,3 +218,34 @@ def test_a_build_s_name_is_a_line_of_text(build: str, tmp_path: Path) -> None:
     done = quadgen("flags", "learn", HELP, "--build", build, cwd=tmp_path)
     assert (done.status, done.out) == (2, "")
     assert "a build's name is one line of text" in done.err
+
+
+def learned(text: str, tmp_path: Path) -> Done:
+    (tmp_path / "help.txt").write_text(text, encoding="utf-8")
+    return quadgen("flags", "learn", "help.txt", "--build", "b11434", cwd=tmp_path)
+
+
+def test_a_byte_order_mark_loses_nothing(tmp_path: Path) -> None:
+    assert learned("\ufeff" + HELP.read_text(encoding="utf-8"), tmp_path) == Done(status=0, out=SHIPPED, err="")
+
+
+@pytest.mark.parametrize("lines", [120, 320, 600])
+def test_a_help_text_that_is_cut_off_is_refused(lines: int, tmp_path: Path) -> None:
+    whole = HELP.read_text(encoding="utf-8").splitlines(keepends=True)
+    done = learned("".join(whole[:lines]), tmp_path)
+    assert (done.status, done.out) == (1, "")
+    assert "help.txt is not the whole help of a llama-server: it has no" in done.err
+    assert "--lora-init-without-apply" in done.err
+
+
+def test_a_help_text_without_its_beginning_is_refused(tmp_path: Path) -> None:
+    text = HELP.read_text(encoding="utf-8")
+    done = learned(text[text.index("----- sampling params -----") :], tmp_path)
+    assert (done.status, "it has no --model" in done.err) == (1, True)
+
+
+def test_two_help_texts_in_one_file_are_refused_once(tmp_path: Path) -> None:
+    done = learned(HELP.read_text(encoding="utf-8") * 2, tmp_path)
+    assert (done.status, done.out, done.err.count("error[unreadable-help]")) == (1, "", 1)
+    assert "--help" in done.err
+    assert "stand twice in help.txt" in done.err

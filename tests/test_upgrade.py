@@ -20,12 +20,18 @@ def fleet(above: str = "", **hosts: str) -> str:
     rows = "".join(
         f"  {name}: {{{HOST}, engine: cpu{f', {fields}' if fields else ''}}}\n" for name, fields in hosts.items()
     )
-    return f"{ENGINES}{above}hosts:\n{rows}"
+    engines = ENGINES.replace("b10715", "b10434").replace("  old: {", "  new: {")
+    return f"{engines}{above}hosts:\n{rows}"
 
 
 def effect(text: str, before: FlagTable = OLD, after: FlagTable = NEW, **files: str) -> Upgrade:
     whole = {"fleet.yml": text.encode(), **{f"{name}.json": data.encode() for name, data in files.items()}}
     return upgrade("fleet.yml", Memory(whole), before, after)
+
+
+def nothing(found: Upgrade) -> Upgrade:
+    """An upgrade of the same engines that changes nothing."""
+    return replace(found, broken=(), mended=(), respelled=(), refused=False, unrelated=0)
 
 
 def told(findings: tuple[Finding, ...]) -> list[tuple[str, str | None, list[tuple[str, list[str]]]]]:
@@ -85,13 +91,12 @@ def test_each_service_of_a_host_is_named() -> None:
 
 def test_settings_that_take_the_spelling_of_the_build_survive_it() -> None:
     found = effect(fleet(one="flags: {mmap: false, mlock: true}"))
-    assert found == Upgrade(broken=(), mended=(), respelled=(), refused=False, unrelated=0)
+    assert found == nothing(found)
 
 
 def test_a_fleet_without_such_flags_has_nothing_to_fear() -> None:
-    assert effect(fleet(one="", two="flags: {flash-attn: true}")) == Upgrade(
-        broken=(), mended=(), respelled=(), refused=False, unrelated=0
-    )
+    found = effect(fleet(one="", two="flags: {flash-attn: true}"))
+    assert found == nothing(found)
 
 
 def test_the_way_back_mends_what_the_way_forth_breaks_and_does_not_count_its_warnings() -> None:
@@ -112,7 +117,7 @@ def test_a_flag_that_becomes_deprecated_is_told_and_refuses_nothing() -> None:
 
 def test_a_deprecation_of_both_builds_is_no_news() -> None:
     found = effect(fleet(one="extra_args: [--no-mmap]"), OLD, TABLES["b10705"])
-    assert found == Upgrade(broken=(), mended=(), respelled=(), refused=False, unrelated=0)
+    assert found == nothing(found)
 
 
 def test_a_flag_that_neither_build_has_is_no_news_either_whatever_each_calls_it() -> None:
@@ -168,7 +173,7 @@ def test_a_refusal_that_is_the_policy_s_counts_for_the_build_that_brings_it() ->
 
 def test_an_engine_with_a_table_of_its_own_is_rebuilt_too() -> None:
     own = dump_table(table(option("--own"), build="my-fork"))
-    build = "build: b10715, backends: [cpu]"
+    build = "build: b10434, backends: [cpu]"
     text = fleet(one="extra_args: [--own]").replace(build, "build: my-fork, flags: own.json, backends: [cpu]")
     accepted(text, {"own.json": own})
     found = effect(text, table(option("--own"), build="my-fork"), NEW, own=own)
@@ -192,3 +197,45 @@ def test_the_refusals_come_before_the_warnings_and_each_in_the_order_of_the_file
 def test_a_file_that_is_no_yaml_is_refused_as_by_every_command() -> None:
     with pytest.raises(Rejected, match="yaml-syntax"):
         effect("hosts: [")
+
+
+FORK = dump_table(FlagTable(build="my-fork", options=NEW.options))
+
+
+def on(build: str, **engines: str) -> str:
+    """One host for each engine, with the switch that b11434 has no more; an engine is given by its fields."""
+    text = fleet().replace("b10434", build)
+    head, models = text.split("models:\n", 1)
+    own = "".join(
+        f'  {name}: {{kind: llama.cpp, backends: [cpu], image: "i:1", {said}}}\n' for name, said in engines.items()
+    )
+    hosts = "".join(f"  {name}: {{{HOST}, engine: {name}, extra_args: [--mlock]}}\n" for name in ("cpu", *engines))
+    return f"{head}{own}models:\n{models}{hosts}"
+
+
+def hosts_of(found: Upgrade) -> set[str]:
+    return {service.host for finding in found.broken for spot in finding.spots for service in spot.services}
+
+
+def test_an_upgrade_touches_the_engines_that_are_on_the_old_build_and_no_others() -> None:
+    text = on("b10434", newer="build: b10724", fork="build: my-fork, flags: fork.json", learned="flags: old.json")
+    found = effect(text, fork=FORK, old=dump_table(OLD))
+    assert found.stated
+    assert set(found.engines) >= {"cpu", "learned"}
+    assert not {"newer", "fork"} & set(found.engines)
+    assert hosts_of(found) == {"cpu", "learned"}
+
+
+def test_a_fork_that_refuses_a_flag_itself_is_no_news() -> None:
+    found = effect(
+        on("b11434", fork="build: b10434, flags: fork.json").replace("cpu, extra_args: [--mlock]", "cpu"), fork=FORK
+    )
+    assert (found.stated, hosts_of(found)) == (False, set())
+
+
+def test_where_no_engine_is_on_the_old_build_all_without_a_table_of_their_own_are_taken_for_it() -> None:
+    found = effect(on("b10724", fork="flags: fork.json"), fork=FORK)
+    assert not found.stated
+    assert "cpu" in found.engines
+    assert "fork" not in found.engines
+    assert hosts_of(found) == {"cpu"}

@@ -3,14 +3,13 @@
 Everything that it reads comes through `Files`, so that a render is a function of bytes alone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from quadgen import carry, quadlet_keys
 from quadgen.document import Document, load
-from quadgen.engines.flags import Choice, FlagTable, load_table
+from quadgen.engines.flags import FlagTable, load_table
 from quadgen.engines.registry import ENGINES
 from quadgen.engines.tables import choose_for
 from quadgen.evidence import Ledger, Row, read_ledger, shipped_rows
@@ -28,7 +27,9 @@ from quadgen.unitfile import Unsafe
 from quadgen.units import build
 
 _LEDGER: Final = (".yml", ".yaml", ".json")
-_NONE: Final[Mapping[str, FlagTable]] = MappingProxyType({})
+
+Tables = Callable[[Fleet, Mapping[str, FlagTable]], Mapping[str, FlagTable]]
+"""Gives flag tables by engine for a fleet and the tables that its engines learned, by file."""
 
 
 class Files(Protocol):
@@ -172,12 +173,15 @@ def _too_old(resolution: Resolution, made: Rendered, fleet: Fleet) -> Problem:
     )
 
 
+def _stand_in(engine: str) -> str:
+    """What stands where the file of a learned table would; no file has such a name."""
+    return f"\0{engine}"
+
+
 def _rebuilt(fleet: Fleet, tables: Mapping[str, FlagTable]) -> Fleet:
-    """The fleet as if its engines of these kinds were of the builds of these flag tables."""
+    """The fleet as if its engines of these names were of the builds of these flag tables, which they had learned."""
     engines: dict[str, Any] = {
-        name: {key: value for key, value in fields.items() if key != "flags"} | {"build": tables[fields["kind"]].build}
-        if fields.get("kind") in tables
-        else fields
+        name: {**fields, "build": tables[name].build, "flags": _stand_in(name)} if name in tables else fields
         for name, fields in (fleet.data.get("engines") or {}).items()
     }
     return replace(fleet, data={**fleet.data, "engines": engines})
@@ -189,14 +193,14 @@ def compile_fleet(
     *,
     only: frozenset[str] | None = None,
     about: str | None = None,
-    tables: Mapping[str, FlagTable] = _NONE,
+    tables: Tables | None = None,
 ) -> Compiled:
     """Compile the fleet file `name`. Raises `Rejected` where it cannot be read as YAML, `Unavailable` where not at all.
 
     `only` names the hosts that matter: refusals elsewhere become warnings. Everything else that is wrong is in
     `problems`, and then `trees` is not to be written. `about` names the host that is asked about: what is wrong
-    with others is left out. `tables` holds, by kind, flag tables that stand in for those of all engines of that kind,
-    and their builds for what the fleet says.
+    with others is left out. `tables` gives, by engine, flag tables that stand in for those that engines have, and
+    their builds for what the fleet says.
     """
     sink = Collector()
     reading = _Reading(files, sink, {})
@@ -204,20 +208,18 @@ def compile_fleet(
     if document is None:
         raise Rejected(located(sink.problems, reading.documents, name, None))
     fleet = load_fleet(document, sink)
-    if tables:
-        fleet = _rebuilt(fleet, tables)
     ledger = reading.ledger(fleet)
     learned = reading.learned(fleet)
+    if tables is not None:
+        other = tables(fleet, learned)
+        fleet = _rebuilt(fleet, other)
+        learned |= {_stand_in(engine): table for engine, table in other.items()}
     for host in sorted(only or ()):
         if host not in fleet.data["hosts"]:
             message, (_, hint) = f"there is no host {host} in the fleet", unknown("host", host, fleet.data["hosts"])
             sink.add(Problem(code="unexpected-value", message=message, path=("hosts",), at="key", hint=hint))
 
-    def choose(kind: str, build: str | None) -> Choice:
-        own = tables.get(kind)
-        return choose_for(kind, build) if own is None else Choice(table=own, exact=True, note=None)
-
-    resolved = resolve(fleet, ledger, learned=learned, tables=choose, sink=sink)
+    resolved = resolve(fleet, ledger, learned=learned, tables=choose_for, sink=sink)
     sources = files.templates()
     trees = _trees(resolved, Renderer(sources), fleet, sink)
     problems: Iterable[Problem] = sink.problems

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from quadgen.engines.flags import FlagTable
+from quadgen.fleet.load import Fleet
 from quadgen.locating import placed
-from quadgen.pipeline import Compiled, Files, compile_fleet
+from quadgen.pipeline import Compiled, Files, Tables, compile_fleet
 from quadgen.problems import Place, Problem, Severity
 
 _KIND: Final = "llama.cpp"
@@ -64,15 +65,51 @@ class Upgrade:
     """Whether the fleet is refused for the new build."""
     unrelated: int
     """Refusals that are the same for both."""
+    engines: tuple[str, ...]
+    """Those that were taken for one build and then for the other, as the fleet names them."""
+    stated: bool
+    """Whether these are on the old build, as the fleet says; else all that have no table of their own."""
+
+
+@dataclass(slots=True)
+class _Touched:
+    """The engines of a fleet that an upgrade from a build touches."""
+
+    before: FlagTable
+    engines: tuple[str, ...] = ()
+    stated: bool = False
+
+    def by(self, table: FlagTable) -> Tables:
+        """What has `table` stand in for the tables of those engines."""
+
+        def tables(fleet: Fleet, learned: Mapping[str, FlagTable]) -> Mapping[str, FlagTable]:
+            self._find(fleet.data.get("engines") or {}, learned)
+            return dict.fromkeys(self.engines, table)
+
+        return tables
+
+    def _find(self, engines: Mapping[str, Any], learned: Mapping[str, FlagTable]) -> None:
+        ours = {name: fields for name, fields in engines.items() if fields.get("kind") == _KIND}
+        own = {name: learned.get(fields["flags"]) for name, fields in ours.items() if fields.get("flags") is not None}
+        build = self.before.build
+        on = [
+            name
+            for name, fields in ours.items()
+            if (table.build == build if (table := own.get(name)) is not None else fields.get("build") == build)
+        ]
+        self.stated = bool(on)
+        self.engines = tuple(on or (name for name in ours if name not in own))
 
 
 def upgrade(name: str, files: Files, before: FlagTable, after: FlagTable) -> Upgrade:
-    """Compile the fleet file `name` as if all its llama.cpp engines were of the one build, then of the other.
+    """Compile the fleet file `name` as if its engines that are on the one build were of it, then of the other.
 
-    Raises as `compile_fleet` does where the fleet cannot be read.
+    Where none is on it, all llama.cpp engines that have learned no table are. Raises as `compile_fleet` does where the
+    fleet cannot be read.
     """
-    old = compile_fleet(name, files, tables={_KIND: before})
-    new = compile_fleet(name, files, tables={_KIND: after})
+    touched = _Touched(before)
+    old = compile_fleet(name, files, tables=touched.by(before))
+    new = compile_fleet(name, files, tables=touched.by(after))
     was, now = _problems(old), _problems(new)
     theirs, ours = _by_place(was), _by_place(now)
     fresh = [one for key, said in ours.items() for one in _fresh(said, theirs.get(key, []), before, after)]
@@ -84,6 +121,8 @@ def upgrade(name: str, files: Files, before: FlagTable, after: FlagTable) -> Upg
         respelled=_respelled(old, new),
         refused=new.refused,
         unrelated=sum(map(_is_error, now)) - sum(map(_is_error, broken)),
+        engines=touched.engines,
+        stated=touched.stated,
     )
 
 

@@ -45,6 +45,7 @@ def as_json(before: Choice, after: Choice, found: Changes, fleet: str | None, ef
 
 def _effect(effect: Upgrade) -> dict[str, Any]:
     return {
+        "engines": list(effect.engines),
         "refused": effect.refused,
         "unrelated": effect.unrelated,
         "broken": [_finding(finding) for finding in effect.broken],
@@ -186,8 +187,11 @@ def _listed(services: Sequence[Service]) -> str:
     return f"{', '.join(names)}{more}"
 
 
-def summary(fleet: str, build: str, effect: Upgrade) -> Iterator[str]:
+def summary(fleet: str, before: str, build: str, effect: Upgrade) -> Iterator[str]:
     """The sentences at the end."""
+    if not effect.stated:
+        names = ", ".join(effect.engines) or "none, since each has a table of its own"
+        yield f"{fleet}: no engine is on {before}; taken for it: {names}"
     errors = sum(finding.problem.severity is Severity.ERROR for finding in effect.broken)
     warnings = len(effect.broken) - errors
     counts = [console.count(number, what) for number, what in ((errors, "error"), (warnings, "warning")) if number]

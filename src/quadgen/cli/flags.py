@@ -33,13 +33,14 @@ def learn(
     from quadgen import disk  # noqa: PLC0415 - heavy
     from quadgen.cli import console, flag_tables  # noqa: PLC0415 - heavy
     from quadgen.engines.flags import FlagTable, dump_table  # noqa: PLC0415 - heavy
-    from quadgen.engines.help_text import parse  # noqa: PLC0415 - heavy
+    from quadgen.engines.help_text import check_whole, parse  # noqa: PLC0415 - heavy
     from quadgen.server_help import read_help  # noqa: PLC0415 - heavy
 
     if not build.strip() or not build.isprintable():
         raise typer.BadParameter("a build's name is one line of text", param_hint="--build")
     text, name = read_help(source, environ=os.environ)
     table = FlagTable(build=build, options=parse(text, file=name))
+    check_whole(table.options, file=name)
     written = dump_table(table)
     if output is None:
         typer.echo(written, nl=False)
@@ -100,7 +101,7 @@ def diff(
         return
     if format is Shape.TEXT:
         typer.echo(flag_differences.effect_as_text(fleet, after.table.build, effect), nl=False)
-    for sentence in flag_differences.summary(fleet, after.table.build, effect):
+    for sentence in flag_differences.summary(fleet, before.table.build, after.table.build, effect):
         console.say(sentence)
     if effect.refused:
         raise typer.Exit(Exit.REFUSED)

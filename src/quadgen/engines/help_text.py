@@ -6,11 +6,12 @@ https://github.com/ggml-org/llama.cpp/blob/master/common/arg.cpp
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from quadgen.engines.flag_table import Option
-from quadgen.problems import Collector, Place, Problem
+from quadgen.problems import Collector, Place, Problem, Rejected
 
 _COLUMN: Final = 40
 _SECTION: Final = re.compile(r"----- (.+?)(?: params)? -----\s*")
@@ -30,6 +31,12 @@ _WORD: Final = re.compile(r"[\w+-]+")
 
 _ENOUGH: Final = 20
 """Problems after which nobody asks what else there is in a text that is no help text."""
+
+_MARK: Final = "\ufeff"
+"""A byte order mark, which some editors put before a text."""
+_HINT: Final = "save what `llama-server --help` prints on its standard output"
+_ANCHORS: Final = ("--model", "--temp", "--port", "--lora-init-without-apply")
+"""Options that every server has, in the order of its help: of the first section to near the end of the last."""
 
 _NUMBERS: Final[Mapping[str, str]] = {
     "--threads": "int", "--threads-batch": "int", "--n-cpu-moe": "int", "--n-cpu-ffn": "int",
@@ -51,13 +58,13 @@ _REPEATS: Final = frozenset({
 def parse(text: str, *, file: str = "--help") -> tuple[Option, ...]:
     """Read a help text into its options, in its order. Lines before the first section are ignored.
 
-    Raises `Rejected` with `unreadable-help`: for each line that fits no rule, or where there is no option at all.
-    `file` is the name that problems give the text.
+    Raises `Rejected` with `unreadable-help`: for each line that fits no rule, where there is no option at all, or where
+    a name begins two options. `file` is the name that problems give the text.
     """
     collector = Collector()
     blocks: list[tuple[str, re.Match[str], list[str]]] = []
     section = ""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.removeprefix(_MARK).splitlines(), 1):
         if title := _SECTION.fullmatch(line):
             section = title[1]
         elif not section or not line.strip():
@@ -73,11 +80,26 @@ def parse(text: str, *, file: str = "--help") -> tuple[Option, ...]:
             if len(collector.problems) == _ENOUGH:
                 break
     if not blocks:
-        hint = "save what `llama-server --help` prints on its standard output"
         message = f"{file} holds no options of a help text"
-        collector.add(Problem(code="unreadable-help", message=message, file=file, hint=hint))
+        collector.add(Problem(code="unreadable-help", message=message, file=file, hint=_HINT))
     collector.check()
-    return tuple(_option(*block) for block in blocks)
+    found = tuple(_option(*block) for block in blocks)
+    names = Counter(name for option in found for name in {*option.names, *option.negations})
+    twice = [name for name, many in names.items() if many > 1]
+    if twice:
+        many = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
+        message = f"{twice[0]}{many} stand twice in {file}, so that it is no help text of one server"
+        raise Rejected([Problem(code="unreadable-help", message=message, file=file, hint=_HINT)])
+    return found
+
+
+def check_whole(options: Iterable[Option], *, file: str) -> None:
+    """Refuse options that cannot be all of a server's: raises `Rejected` with `unreadable-help`."""
+    known = {name for option in options for name in option.names}
+    missing = [name for name in _ANCHORS if name not in known]
+    if missing:
+        message = f"{file} is not the whole help of a llama-server: it has no {' and no '.join(missing)}"
+        raise Rejected([Problem(code="unreadable-help", message=message, file=file, hint=_HINT)])
 
 
 def _is_shared(line: str) -> bool:
