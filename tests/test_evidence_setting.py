@@ -62,3 +62,11 @@ def test_settings_that_differ_in_one_thing_are_unequal(other: Setting) -> None:
 )
 def test_a_setting_describes_itself_in_a_fixed_order(setting: Setting, words: str) -> None:
     assert setting.describe() == words
+
+
+def test_an_option_is_the_same_under_each_of_its_names() -> None:
+    one, other = (
+        Setting.of(["draft-simple"], flags={name: 4}) for name in ("spec-draft-ncmoe", "--spec_draft_n_cpu_moe")
+    )
+    assert one == other
+    assert one.describe() == "draft-simple with spec-draft-n-cpu-moe 4"

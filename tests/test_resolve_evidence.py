@@ -239,6 +239,38 @@ def test_a_profile_s_flag_that_the_build_does_not_take_is_refused_where_the_prof
     assert (found.code, marked(found)) == (code, at)
 
 
+PROFILE_FLAGS = {
+    "spec-default: true": "write what it stands for: `spec_types: [ngram-mod]`, whose own numbers are the same",
+    "no-spec-draft-backend-sampling: true": "write `spec-draft-backend-sampling: false`",
+    "no_spec_draft_backend_sampling: true": "write `spec-draft-backend-sampling: false`",
+    "spec_type: ngram-mod": "use `spec_types`",
+    "spec_draft_n_max: 5": "use `draft_n_max`",
+    "'--spec-ngram-mod-n-max': 5": "write spec-ngram-mod-n-max",
+    "temp: 1": "only --spec-* flags belong to a profile",
+}
+
+
+@pytest.mark.parametrize("flags", PROFILE_FLAGS)
+def test_what_cannot_stand_in_a_profile_is_answered_with_what_can(flags: str) -> None:
+    profile = f"{{spec_types: [ngram-mod], workload: copy, against: none, flags: {{{flags}}}}}"
+    found = refusal(fleet(profile=profile), rows(row()))
+    assert (found.code, found.hint) == ("unexpected-value", PROFILE_FLAGS[flags])
+
+
+def test_a_profile_s_flag_is_found_whatever_joins_its_words() -> None:
+    flags = "{spec_ngram_mod_n_max: 48}"
+    profile = f"{{spec_types: [ngram-mod], workload: copy, against: none, flags: {flags}}}"
+    text = unit(fleet(profile=profile), rows(row(said=f"setting: {{spec_types: [ngram-mod], flags: {flags}}}")))
+    assert "--spec-ngram-mod-n-max 48" in text
+
+
+def test_a_slip_in_a_profile_s_flag_is_answered_with_the_nearest() -> None:
+    flags = "{spec-ngram-mod-nmax: 48}"
+    profile = f"{{spec_types: [ngram-mod], workload: copy, against: none, flags: {flags}}}"
+    found = refusal(fleet(profile=profile), rows(row(said=f"setting: {{spec_types: [ngram-mod], flags: {flags}}}")))
+    assert (found.code, found.hint) == ("unknown-flag", "did you mean --spec-ngram-mod-n-max?")
+
+
 @pytest.mark.parametrize(
     ("more", "codes"),
     [

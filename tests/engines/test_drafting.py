@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from quadgen.engines.draft_settings import bounds, width
-from quadgen.engines.drafters import ALIASES, DEFAULTS, DRAFTERS, UNREAD, readers
+from quadgen.engines.drafters import DEFAULTS, DRAFTERS, UNREAD, readers
 from quadgen.engines.drafting import Finding, beside, compose, fits
 from quadgen.engines.flags import shipped_tables
 from quadgen.engines.registry import ENGINES
+from quadgen.evidence.setting import ALIASES
 from quadgen.problems import Severity
 
 TABLES = tuple(shipped_tables().values())

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from quadgen.engines.drafters import ALIASES, CLAMPED_BY, DEFAULTS, DRAFT_WIDTH, DRAFTERS, drafts
-from quadgen.evidence.setting import DEFAULT_WIDTH
+from quadgen.engines.drafters import CLAMPED_BY, DEFAULTS, DRAFT_WIDTH, DRAFTERS, drafts
+from quadgen.evidence.setting import ALIASES, DEFAULT_WIDTH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,10 +118,6 @@ UNREAD: Final[Mapping[str, str]] = MappingProxyType({
 })  # fmt: skip
 """Options that the argument parser takes and no code of the server reads, with why."""
 
-ALIASES: Final[Mapping[str, str]] = MappingProxyType({"spec-draft-ncmoe": "spec-draft-n-cpu-moe"})
-"""Other names that begin with --spec-."""
-
-
 def readers(option: str) -> tuple[str, ...]:
     """The types whose code reads an option; empty for one that is not of a type, or that nothing reads."""
     return tuple(each.name for each in DRAFTERS.values() if option == each.bounded_by or option in each.options)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quadgen.engines import llama_devices, llama_env
 from quadgen.engines.base import Ask, BackendDevices, Box, NamedPath, Refusal
+from quadgen.engines.drafters import drafts
 from quadgen.engines.flags import Choice, FlagTable, choose, shipped_tables
 from quadgen.engines.llama_decided import check_decided, every_layer
 from quadgen.engines.llama_drafting import check_drafting
@@ -235,7 +236,7 @@ class LlamaCpp:
         if drafter is not None:
             found.append(Argument(("--spec-draft-model", drafter), "profile" if ask.paths.draft_model else "mtp"))
         device = ask.report.get("draft_device")
-        if device is not None and any(kind.startswith("draft-") for kind in decision.types):
+        if device is not None and drafts(decision.types):
             found.append(Argument(("--spec-draft-device", ",".join(device)), "draft_device"))
         elif drafter is not None and any(isinstance(item, str) for item in ask.report.get("devices") or ()):
             # no variable hides the other cards; up to b10435 a drafter has them all, common/speculative.cpp:2319

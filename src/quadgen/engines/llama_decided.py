@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from quadgen.engines.base import Ask
+from quadgen.engines.llama_flags import doubts, lacks
 from quadgen.resolution import Argument
 
 _MANY: Final = "999"
@@ -24,12 +25,12 @@ def check_decided(ask: Ask, arguments: Iterable[Argument]) -> None:
         option = find(name)
         keys = () if argument.why.startswith("rule") else argument.keys
         if option is None:
-            message = f"llama-server {ask.engine.table.build} has no {name}, which this service needs"
+            message = f"{lacks(ask, name)}, which this service needs"
             hint = "use another build, or make the table of this one anew: quadgen flags learn"
-            ask.report.add("unknown-flag", message, *keys, hint=hint)
+            ask.report.add("unknown-flag", message, *keys, hint=hint, notes=doubts(ask))
         elif argument.why == "profile" and option.values:
             unknown = [word for word in str(argument.words[1]).split(",") if word not in option.values]
             if unknown:
                 message = f"{name} of llama-server {ask.engine.table.build} does not take {', '.join(unknown)}"
                 hint = f"one of {', '.join(option.values)}"
-                ask.report.add("bad-flag-value", message, *keys, hint=hint)
+                ask.report.add("bad-flag-value", message, *keys, hint=hint, notes=doubts(ask))

@@ -128,7 +128,7 @@ def near(ask: Ask, name: str) -> str | None:
     """A hint with the flag that was probably meant, or with the field that says it; None where none is near."""
     table = ask.engine.table
     close = table.nearest(name, _NOT_MEANT)
-    if close is None or reaches_speculation_flag(close):
+    if close is None or (reaches_speculation_flag(close) and not reaches_speculation_flag(name)):
         return None
     field = OWNED.get(canonical(ask, close))
     return f"did you mean {close}?" if field is None else f"did you mean {close}? it is decided by `{field}`"

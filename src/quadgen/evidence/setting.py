@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Self
 
 DEFAULT_WIDTH: Final = 3
@@ -15,6 +16,9 @@ OWN_KEYS: Final = {
 }
 """Flags that a setting says by a key of its own, never among its flags."""
 
+ALIASES: Final[Mapping[str, str]] = MappingProxyType({"spec-draft-ncmoe": "spec-draft-n-cpu-moe"})
+"""Other names of options, where both begin with --spec-: llama-server --help, b10434 to b11434."""
+
 _NUMBER: Final = re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?")
 
 
@@ -25,6 +29,11 @@ def _canonical(value: object) -> str:
         return ",".join(_canonical(item) for item in value)
     text = str(value)
     return f"{float(text):.12g}" if _NUMBER.fullmatch(text) else text
+
+
+def _own(name: str) -> str:
+    plain = name.lstrip("-").replace("_", "-")
+    return ALIASES.get(plain, plain)
 
 
 def _place(spec_type: str) -> tuple[bool, bool, str]:
@@ -57,8 +66,8 @@ class Setting:
 
         Types are a set, and `none` among them cancels all, as in the engine. The engine's default width is
         the same as none stated; a width without a draft-* type bounds nothing and is dropped. A flag's name
-        may have dashes in front and underscores inside; its value is text, a number, true or false, or a list
-        of these, and numbers are compared as numbers (`0.50` is `0.5`).
+        may have dashes in front and underscores inside, or be another one of its option; its value is text, a
+        number, true or false, or a list of these, and numbers are compared as numbers (`0.50` is `0.5`).
         """
         types = frozenset(spec_types)
         if "none" in types:
@@ -67,9 +76,7 @@ class Setting:
         return cls(
             spec_types=types,
             draft_n_max=draft_n_max if bounded else None,
-            flags=frozenset(
-                (name.lstrip("-").replace("_", "-"), _canonical(value)) for name, value in (flags or {}).items()
-            ),
+            flags=frozenset((_own(name), _canonical(value)) for name, value in (flags or {}).items()),
             draft_model=draft_model,
         )
 

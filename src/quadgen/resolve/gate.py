@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quadgen.engines.draft_settings import bounds
-from quadgen.engines.drafters import lookups
+from quadgen.engines.drafters import drafts, lookups
 from quadgen.evidence import (
     NO_SPECULATION,
     Kind,
@@ -60,7 +60,7 @@ def _setting(spec: ProfileSpec, types: tuple[str, ...], draft: Model | None) -> 
         types,
         draft_n_max=spec.draft_n_max,
         flags=dict(spec.flags),
-        draft_model=draft.id if draft is not None and any(kind.startswith("draft-") for kind in types) else None,
+        draft_model=draft.id if draft is not None and drafts(types) else None,
     )
 
 
@@ -228,9 +228,7 @@ def _measured(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, draft: M
         types=spec.spec_types,
         draft_n_max=spec.draft_n_max,
         flags=spec.flags,
-        draft_model=draft
-        if any(kind.startswith("draft-") and kind != "draft-mtp" for kind in spec.spec_types)
-        else None,
+        draft_model=draft if any(kind != "draft-mtp" for kind in drafts(spec.spec_types)) else None,
         head_file=wish.model.mtp if "draft-mtp" in spec.spec_types and isinstance(wish.model.mtp, str) else None,
         rows=found.rows,
         costs=costs(request, gate.ledger),

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from quadgen.engines.drafters import drafts
 from quadgen.engines.drafting import compose
 from quadgen.engines.registry import ENGINES
 from quadgen.engines.side_doors import field_for, reaches_speculation_flag
@@ -13,6 +14,12 @@ from quadgen.problems import Collector, Problem, Severity
 from quadgen.resolution import Model
 from quadgen.resolve.report import unknown
 from quadgen.speculation import BUILTIN, ProfileSpec
+
+_INSTEAD: Final = {
+    # common/arg.cpp of b11434
+    "spec-default": "write what it stands for: `spec_types: [ngram-mod]`, whose own numbers are the same",
+}
+"""What to do instead of flags that begin like those of a profile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,32 +65,38 @@ def _flags(draft: _Draft) -> dict[str, Any]:
     """The further flags that may stand in a profile."""
     kept: dict[str, Any] = {}
     for flag, value in (draft.fields.get("flags") or {}).items():
-        owner = OWN_KEYS.get(flag) or field_for(flag)
+        plain = flag.lstrip("-").replace("_", "-")
+        owner = OWN_KEYS.get(plain) or field_for(plain)
         if value is None:
             draft.refuse("unexpected-value", f"`{flag}` has no value", "flags", flag, hint="leave it out")
-        elif flag.startswith("spec-synth-"):
+        elif flag.startswith("-"):
+            message = f"{flag} is written without its dashes here"
+            draft.refuse("unexpected-value", message, "flags", flag, hint=f"write {plain}", at_key=True)
+        elif plain.startswith("spec-synth-"):
             message = f"`{flag}` makes up which drafts are accepted, and the text that comes out is not the model's"
             draft.refuse("unexpected-value", message, "flags", flag, hint="leave it out", at_key=True)
-        elif owner or not flag.startswith("spec-") or not reaches_speculation_flag(flag) or flag == "spec-default":
+        elif owner or not plain.startswith("spec-") or not reaches_speculation_flag(plain) or plain == "spec-default":
             message = f"`{flag}` cannot stand in a profile's flags"
-            hint = f"use `{owner}`" if owner else "only --spec-* flags belong to a profile"
+            hint = f"use `{owner}`" if owner else _INSTEAD.get(plain, "only --spec-* flags belong to a profile")
+            if plain.startswith("no-spec-"):
+                hint = f"write `{plain.removeprefix('no-')}: false`"
             draft.refuse("unexpected-value", message, "flags", flag, hint=hint, at_key=True)
         else:
             kept[flag] = value
     return kept
 
 
-def _drafter(draft: _Draft, fleet: Fleet, models: Mapping[str, Model], drafts: list[str]) -> None:
+def _drafter(draft: _Draft, fleet: Fleet, models: Mapping[str, Model], drafting: list[str]) -> None:
     model = draft.fields.get("draft_model")
     if model is None:
         return
     if model not in models and model not in (fleet.data.get("models") or {}) and not fleet.is_broken(("models", model)):
         message, hint = unknown("model", model, models)
         draft.refuse("unknown-model", message, "draft_model", hint=hint)
-    if not drafts:
+    if not drafting:
         message = "`draft_model` needs a draft-* type, and this profile has none"
         draft.refuse("unexpected-value", message, "draft_model")
-    elif drafts == ["draft-mtp"]:
+    elif drafting == ["draft-mtp"]:
         message = "`draft_model` is not for draft-mtp, which drafts with the checkpoint's own head"
         draft.refuse("unexpected-value", message, "draft_model", hint="say `mtp:` of the model")
 
@@ -100,11 +113,11 @@ def _profile(draft: _Draft, fleet: Fleet, models: Mapping[str, Model]) -> Profil
             draft.refuse("missing-key", f"the profile {name} has no `spec_types`", hint=hint)
         return None
     types = tuple(fields["spec_types"])
-    drafts = [kind for kind in types if kind.startswith("draft-")]
+    drafting = list(drafts(types))
     flags = _flags(draft)
     if _types(draft, types):
         _composed(draft, types, flags)
-    _drafter(draft, fleet, models, drafts)
+    _drafter(draft, fleet, models, drafting)
     workload = fields.get("workload")
     if workload is None and types and not fleet.is_broken(("profiles", name, "workload")):
         message = f"the profile {name} names no `workload` on which it must win"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from quadgen.engines.drafters import DRAFTERS
+from quadgen.engines.drafters import DRAFTERS, drafts
 from quadgen.engines.registry import ENGINES
 from quadgen.resolution import EngineEntry, Model
 from quadgen.resolve.report import Reporter
@@ -50,8 +50,8 @@ def holds(ask: Reporter, spec: ProfileSpec, wish: Wish, draft: Model | None) -> 
                 hint=hint,
             )
         return False
-    drafts = [kind for kind in spec.spec_types if kind.startswith("draft-")]
-    if "draft-mtp" in drafts and wish.mmproj:
+    drafting = list(drafts(spec.spec_types))
+    if "draft-mtp" in drafting and wish.mmproj:
         ask.add(
             "does-not-compose",
             f"the profile {spec.name} drafts with an MTP head, and this service has a multimodal projector",
@@ -60,12 +60,12 @@ def holds(ask: Reporter, spec: ProfileSpec, wish: Wish, draft: Model | None) -> 
             hint="use `profile: none`, or set `mmproj: false` for this service",
         )
         return False
-    if drafts and drafts != ["draft-mtp"] and draft is None:
+    if drafting and drafting != ["draft-mtp"] and draft is None:
         ask.add(
             "does-not-compose",
-            f"{drafts[0]} needs a draft model, and neither the profile {spec.name} nor the service names one",
+            f"{drafting[0]} needs a draft model, and neither the profile {spec.name} nor the service names one",
             "profile",
-            notes=(f"without one {DRAFTERS[drafts[0]].missing}",),
+            notes=(f"without one {DRAFTERS[drafting[0]].missing}",),
             hint="add `draft_model:`, a key of models",
         )
         return False
@@ -77,7 +77,7 @@ def holds(ask: Reporter, spec: ProfileSpec, wish: Wish, draft: Model | None) -> 
             hint="leave `draft_model` out",
         )
         return False
-    if wish.draft_model is not None and (not drafts or drafts == ["draft-mtp"]):
+    if wish.draft_model is not None and (not drafting or drafting == ["draft-mtp"]):
         ask.add(
             "unexpected-value",
             f"the profile {spec.name} drafts without a draft model",
