@@ -3,6 +3,7 @@
 import pytest
 
 from fleets import CPU, accepted, after, marked, native_words, one, problems, refusal, refusals, unit
+from quadgen.engines.side_doors import A_PROFILE
 
 NATIVE = CPU + ", runtime: systemd"
 
@@ -33,6 +34,14 @@ def test_what_was_meant_is_proposed_with_its_field_and_never_what_ends_the_serve
 def test_a_key_with_dashes_leads_in_one_step_to_what_the_fleet_calls_it(key: str, hint: str) -> None:
     found = refusal(one(f'{NATIVE}, flags: {{"{key}": 1}}}}'))
     assert (found.message, found.hint) == (f"{key} is written without its dashes here", hint)
+
+
+@pytest.mark.parametrize(
+    ("key", "field"), [("-md", "use the service's `draft_model`"), ("--spec-type", A_PROFILE), ("-td", A_PROFILE)]
+)
+def test_a_key_with_dashes_that_speculates_is_told_where_that_is_said(key: str, field: str) -> None:
+    found = refusal(one(f'{NATIVE}, flags: {{"{key}": x}}}}'))
+    assert (found.code, found.hint) == ("speculation-outside-profile", field)
 
 
 @pytest.mark.parametrize(

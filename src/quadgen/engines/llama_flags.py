@@ -186,7 +186,8 @@ def flag_arguments(ask: Ask, decided: AbstractSet[str]) -> list[Argument]:
     for key, value in flags.items():
         name = f"--{key}"
         if key.startswith("-"):
-            _dashed(ask, key)
+            if not side_door(ask, key, "flags", key):
+                _dashed(ask, key)
             continue
         if key in loading or side_door(ask, name, "flags", key):
             continue
