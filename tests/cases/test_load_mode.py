@@ -146,7 +146,10 @@ def test_explain_names_each_key_that_made_the_way_of_loading(tmp_path: Path) -> 
 
 OLDEST = {
     "mmap: false": ["--no-mmap"], "mlock: true": ["--mlock"], "load-mode: none": ["--no-mmap"],
-    "load_mode: mmap+mlock": ["--mmap", "--mlock"], "load-mode: auto": [], "direct-io: true": ["--direct-io"],
+    "load_mode: mmap+mlock": ["--mmap", "--mlock"], "mlock: true, mmap: false": ["--no-mmap", "--mlock"],
+    "direct-io: true, no_mmap: true": ["--no-mmap", "--direct-io"],
+    "mmap: true, direct_io: false": ["--no-direct-io", "--mmap"],
+    "load-mode: auto": [], "direct-io: true": ["--direct-io"],
 }  # fmt: skip
 
 

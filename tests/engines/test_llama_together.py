@@ -67,3 +67,11 @@ def test_whether_a_projector_is_fetched_and_the_context_of_a_slot_are_decided_by
                         ("no-mmproj: true", "mmproj"), ("kv-unified-per-slot: 512", "context")):  # fmt: skip
         found = refusal(one(f"{NATIVE}, flags: {{{flag}}}}}"))
         assert (found.code, found.hint) == ("duplicate-flag", f"use `{field}`")
+
+
+def test_a_device_for_a_drafter_that_is_not_there_is_one_problem() -> None:
+    found = refusal(one(f"{NATIVE}, profile: none, draft_device: [CUDA0]}}"))
+    assert (found.code, found.message) == (
+        "unexpected-value",
+        "`draft_device` places a drafter, and this service has none",
+    )

@@ -2,8 +2,11 @@
 
 import json
 import re
+import signal
+import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -250,3 +253,36 @@ def test_only_a_server_that_is_asked_loads_the_head_of_its_model(models: Path) -
     with serving.start(llama_server(), "--model", str(models / "headed.gguf"), *QUICK) as server:
         assert server.ready
         assert "model has unused tensor blk.2.nextn.eh_proj.weight" in "\n".join(server.log)
+
+
+def test_a_certificate_without_a_key_is_served_in_plain_http(models: Path) -> None:
+    words = ("--ssl-cert-file", "/nonexistent/cert.pem")
+    with serving.start(llama_server(), "--model", str(models / "plain.gguf"), *words, *QUICK) as server:
+        assert server.ready, server.log
+
+
+def test_a_batch_that_holds_no_token_of_each_slot_ends_the_server_at_load(models: Path) -> None:
+    for size, ready in (("2", False), ("3", True)):
+        words = ("--batch-size", size, "--parallel", "3", "--ctx-size", "1536")
+        with serving.start(llama_server(), "--model", str(models / "plain.gguf"), *words, *QUICK) as server:
+            assert server.ready is ready, server.log
+
+
+def test_drafts_of_all_slots_share_one_batch(models: Path) -> None:
+    words = ("--spec-type", "ngram-cache", "--batch-size", "16", "--parallel", "8", "--ctx-size", "16384")
+    with serving.start(llama_server(), "--model", str(models / "plain.gguf"), *words, *QUICK) as server:
+        assert server.ready, server.log
+        body = {"prompt": WORDS, "n_predict": 900, "temperature": 0, "ignore_eos": True, "cache_prompt": False}
+
+        def post(slot: int) -> None:
+            with suppress(OSError, HTTPException):
+                server.post("/completion", body | {"id_slot": slot})
+
+        asking = [threading.Thread(target=post, args=(slot,)) for slot in range(8)]
+        for each in asking:
+            each.start()
+        for each in asking:
+            each.join()
+        eventually(lambda: server.status is not None)
+        assert server.status == -signal.SIGABRT
+        assert "batch must be large enough to hold the sampled and draft tokens" in "\n".join(server.log)

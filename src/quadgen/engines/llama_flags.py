@@ -179,7 +179,7 @@ def flag_arguments(ask: Ask, decided: AbstractSet[str]) -> list[Argument]:
     """The words of `flags`. An option that a field decides is refused; one that a rule decides is replaced."""
     found: list[Argument] = []
     seen: dict[str, str] = {}
-    flags: Mapping[str, Any] = ask.report.get("flags") or {}
+    flags = llama_load_mode.in_order(ask, ask.report.get("flags") or {})
     modal = ask.engine.table.find(LOAD_MODE) is not None
     mode = None if modal else next((key for key in flags if f"--{key}".replace("_", "-") == LOAD_MODE), None)
     loading = llama_load_mode.keys_in(flags) if modal or mode is not None else frozenset()

@@ -56,6 +56,24 @@ def keys_in(flags: Iterable[str]) -> AbstractSet[str]:
     return {key for key in flags if _bare(key) in _SPELLINGS}
 
 
+def in_order(ask: Ask, flags: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The flags with the switches last that decide where only the last one counts: what is off, mmap, then the rest.
+
+    A build before b10434 may be one or the other, and for one that takes each switch by itself the order is nothing;
+    where there is `--load-mode`, the switches are not written at all.
+    """
+    if ask.engine.table.find(LOAD_MODE) is not None:
+        return flags
+
+    def rank(key: str) -> int:
+        part, positive = _SPELLINGS.get(_bare(key), ("", True))
+        if not part or truth(flags[key]) is not positive:
+            return 0
+        return 1 if part == "mmap" else 2
+
+    return {key: flags[key] for key in sorted(flags, key=rank)}
+
+
 def from_flags(ask: Ask, flags: Mapping[str, Any], keys: AbstractSet[str]) -> list[Argument]:
     """The one argument that the `keys` of `flags` come to, where the build has it for them; refusals are reported."""
     parts: dict[str, bool] = {}
