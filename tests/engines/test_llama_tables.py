@@ -49,7 +49,7 @@ def words(fields: str, table: FlagTable, *, backend: str = "cpu") -> list[str]:
     ("said", "found"),
     [
         ("mmap: false", ["--no-mmap"]),
-        ("mlock: true, mmap: false", ["--mlock", "--no-mmap"]),
+        ("mlock: true, mmap: false", ["--no-mmap", "--mlock"]),
         ("direct-io: true", ["--direct-io"]),
         ("mlock: false", []),
         ("load-mode: none", ["--no-mmap"]),

@@ -118,6 +118,7 @@ UNREAD: Final[Mapping[str, str]] = MappingProxyType({
 })  # fmt: skip
 """Options that the argument parser takes and no code of the server reads, with why."""
 
+
 def readers(option: str) -> tuple[str, ...]:
     """The types whose code reads an option; empty for one that is not of a type, or that nothing reads."""
     return tuple(each.name for each in DRAFTERS.values() if option == each.bounded_by or option in each.options)

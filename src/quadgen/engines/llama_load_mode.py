@@ -66,12 +66,12 @@ def in_order(ask: Ask, flags: Mapping[str, Any]) -> Mapping[str, Any]:
         return flags
 
     def rank(key: str) -> int:
-        part, positive = _SPELLINGS.get(_bare(key), ("", True))
-        if not part or truth(flags[key]) is not positive:
-            return 0
-        return 1 if part == "mmap" else 2
+        part, positive = _SPELLINGS[_bare(key)]
+        return 0 if truth(flags[key]) is not positive else 1 if part == "mmap" else 2
 
-    return {key: flags[key] for key in sorted(flags, key=rank)}
+    switches = keys_in(flags)
+    ranked = iter(sorted((key for key in flags if key in switches), key=rank))
+    return {key: flags[key] for key in (next(ranked) if key in switches else key for key in flags)}
 
 
 def from_flags(ask: Ask, flags: Mapping[str, Any], keys: AbstractSet[str]) -> list[Argument]:
