@@ -88,7 +88,7 @@ class FlagTable:
 
     def find(self, name: str) -> Option | None:
         """Look up an option by any of its names, negations included; see `match`."""
-        found = self.match(name)
+        found = self._index.get(name) or self.match(name)
         return None if found is None else found.option
 
     def negates(self, name: str) -> bool:

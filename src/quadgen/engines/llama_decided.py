@@ -23,12 +23,14 @@ def check_decided(ask: Ask, arguments: Iterable[Argument]) -> None:
     for argument in arguments:
         name = str(argument.words[0])
         option = find(name)
+        if option is not None and argument.why != "profile":
+            continue
         keys = () if argument.why.startswith("rule") else argument.keys
         if option is None:
             message = f"{lacks(ask, name)}, which this service needs"
             hint = "use another build, or make the table of this one anew: quadgen flags learn"
             ask.report.add("unknown-flag", message, *keys, hint=hint, notes=doubts(ask))
-        elif argument.why == "profile" and option.values:
+        elif option.values:
             unknown = [word for word in str(argument.words[1]).split(",") if word not in option.values]
             if unknown:
                 message = f"{name} of llama-server {ask.engine.table.build} does not take {', '.join(unknown)}"

@@ -1,14 +1,22 @@
 """A service's speculation beside its other settings: what `quadgen.engines.drafting` finds, at the service's fields."""
 
+from typing import Final
+
 from quadgen.engines.base import Ask
 from quadgen.engines.drafting import Finding, beside, fits
 from quadgen.engines.llama_flags import stated
 from quadgen.engines.llama_options import BOUNDS, SLOTS
 
+_LOOKED_AT: Final = frozenset({"flags", "extra_args", "draft_device", "slots"})
+_USUAL: Final = 64
+"""Tokens of a draft that every build's own batch holds."""
+
 
 def check_drafting(ask: Ask) -> None:
     """Report what of the decided speculation would end the server, or be without effect."""
     decision = ask.decision
+    if not decision.types or _alone(ask):
+        return
     for found in beside(
         decision.types,
         dict(decision.flags),
@@ -24,6 +32,13 @@ def check_drafting(ask: Ask) -> None:
     if batch is not None and slots <= SLOTS:
         for found in fits(decision.types, decision.draft_n_max, dict(decision.flags), batch=batch, slots=slots):
             _report(ask, found)
+
+
+def _alone(ask: Ask) -> bool:
+    """Whether nothing is said that a rule looks at; most services are done with here."""
+    said = ask.report.chain.fields
+    width = ask.decision.draft_n_max or 0
+    return _LOOKED_AT.isdisjoint(said) and not ask.decision.flags and ask.paths.mmproj is None and width <= _USUAL
 
 
 def _report(ask: Ask, found: Finding) -> None:
