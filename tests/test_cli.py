@@ -242,9 +242,7 @@ def test_explain_says_of_each_argument_which_layer_or_rule_put_it_there(place: P
 
 def test_explain_names_the_model_where_the_model_says_a_file(tmp_path: Path) -> None:
     models = "  m: {file: m.gguf, mtp: head.gguf}\n  v: {file: v.gguf, mmproj: see.gguf, chat_template_file: t.jinja}\n"
-    hosts = (
-        "  a: {model: m, backend: cpu, engine: cpu, slots: 2}\n  b: {model: v, backend: cpu, engine: cpu}\n"
-    )
+    hosts = "  a: {model: m, backend: cpu, engine: cpu, slots: 2}\n  b: {model: v, backend: cpu, engine: cpu}\n"
     (tmp_path / "fleet.yml").write_text(f"{ENGINES}{models}defaults: {{context: 1024}}\nhosts:\n{hosts}")
     origin = {
         one["words"][0]: one["from"]

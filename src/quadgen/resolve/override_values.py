@@ -74,7 +74,7 @@ def refusals(
 
 def _service(host: Host, service: str, key: str, values: tuple[str, ...], program: str | None) -> Iterator[Refusal]:
     for value in values:
-        yield from privileges.service_refusals(host, service, key, value)
+        yield from privileges.service_refusals(service, key, value)
     if key in ("BindPaths", "BindReadOnlyPaths"):
         yield from _binds(host, key, values, program)
     elif key == "ReadWritePaths":

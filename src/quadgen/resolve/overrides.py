@@ -98,7 +98,6 @@ _REMOVED: Final = {
     "InaccessiblePaths": "",
     "Mask": "",
     "PodmanArgs": "limits",
-    **sandbox.KEPT,
 }
 """Keys that may be added to, but whose own lines cannot go: with the field that decides them, if one does."""
 _KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
@@ -135,7 +134,9 @@ def check(ask: Reporter, host: Host, program: str | None) -> tuple[Override, ...
 
 def _noted(ask: Reporter, host: Host, section: str, key: str, values: tuple[str, ...] | None) -> None:
     """Say what a key takes away of the sandbox, which is for the fleet to decide and for a review to see."""
-    words = override_values.words(key, values) if section == "Container" and values is not None else None
+    words = None if values is None else list(values)
+    if section == "Container" and values is not None:
+        words = override_values.words(key, values)
     looser = sandbox.loosened(host, section, key, words)
     if looser is not None:
         ask.add("sandbox-loosened", looser, "unit", section, key, severity=Severity.NOTE, at_key=True)

@@ -1,8 +1,8 @@
 """What would make a service the host's root, in the words of podman-run(1), Podman's units and systemd's.
 
 Refused is what gives a service more than it has as it was decided: capabilities beyond its own process, namespaces
-of the host or of another, hooks that run outside of the container, files that root opens for it. What only takes a
-layer of its sandbox away is let through with a note (`loosened`): some drivers need it.
+of the host or of another, files that root opens for it. What only takes a layer of its sandbox away is let through
+with a note (`sandbox.loosened`), and so are commands of a container's unit, which run outside of it.
 """
 
 import re
@@ -11,8 +11,8 @@ from posixpath import normpath
 from typing import Final
 
 from quadgen.engines.base import Refusal
-from quadgen.resolution import Host
 from quadgen.resolve import reach
+from quadgen.unitfile import Malformed, service_split
 
 CAPABILITIES: Final = frozenset({"IPC_LOCK", "NET_BIND_SERVICE", "SYS_NICE"})
 """What acts on the process alone: locked memory, a port below 1024, priorities and NUMA placement."""
@@ -40,7 +40,7 @@ _STREAMS: Final = re.compile(
     r"null|inherit|journal|journal\+console|kmsg|kmsg\+console|syslog|syslog\+console"
     rf"|(?:file|append|truncate):{_LOG}"
 )
-_HOOKS: Final = frozenset({"ExecStartPre", "ExecStartPost", "ExecStopPost", "ExecCondition", "ExecReload"})
+HOOKS: Final = frozenset({"ExecStartPre", "ExecStartPost", "ExecStopPost", "ExecCondition", "ExecReload"})
 _HARMLESS: Final = re.compile(
     r"-?(?:/usr)?/s?bin/(?:true|sleep(?: +[\w.]+)+|nvidia-modprobe(?: +[\w=,.-]+)*"
     r"|modprobe(?: +(?:-[aqv]+|\w[\w=,.-]*))+"
@@ -101,7 +101,7 @@ def security_refusal(value: str) -> Refusal | None:
     if name == "label":
         return "unsafe-value", f"{shown} undoes what was decided", "use `selinux`"
     if name == "no-new-privileges" and rest.casefold() not in ("", "true", "1", "t"):
-        return "unsafe-value", f"{shown} lets setuid programs gain privileges", "leave it out"
+        return "unsafe-value", f"{shown} undoes what was decided", "use NoNewPrivileges="
     if name == "systempaths" or (name == "unmask" and _kernel(rest)):
         return _unmasked(shown)
     if name not in ("no-new-privileges", "seccomp", "apparmor", "mask", "unmask", "proc-opts"):
@@ -147,15 +147,13 @@ _KEYS: Final = {
 """Options with the key of [Container] that says the same."""
 
 
-def container_refusal(key: str, value: str) -> Refusal | None:  # noqa: PLR0911 - a key, an answer
+def container_refusal(key: str, value: str) -> Refusal | None:
     """What is wrong with one word of a key of [Container]."""
     match key:
         case "AddCapability":
             return next(capability_refusals(key, [value], boxed=True), None)
         case "UserNS":
             return namespace_refusal(key, "userns", value)
-        case "NoNewPrivileges" if value == "false":
-            return "unsafe-value", "NoNewPrivileges=false lets setuid programs gain privileges", "leave it out"
         case "Unmask" if _kernel(value):
             return _unmasked(f"Unmask={value}")
         case "Annotation" if _ORDERS.match(value):
@@ -176,14 +174,12 @@ def container_refusal(key: str, value: str) -> Refusal | None:  # noqa: PLR0911 
     return None
 
 
-def service_refusals(host: Host, service: str, key: str, value: str) -> Iterator[Refusal]:
+def service_refusals(service: str, key: str, value: str) -> Iterator[Refusal]:
     """What is wrong with one line of a key of [Service]; `service` is the name of its unit."""
-    if key in _HOOKS:
-        yield from _hook(host, key, value)
+    if key in HOOKS:
+        yield from _hook(key, value)
     elif key in ("AmbientCapabilities", "CapabilityBoundingSet"):
         yield from capability_refusals(key, value.split(), boxed=False)
-    elif key == "NoNewPrivileges" and value.casefold() not in ("1", "yes", "true", "on", "y", "t"):
-        yield "unsafe-value", f"{key}={value} lets setuid programs gain privileges", "leave it out"
     elif key in ("StandardOutput", "StandardError", "StandardInput") and not _STREAMS.fullmatch(value):
         yield (
             "unsafe-value",
@@ -199,23 +195,19 @@ def service_refusals(host: Host, service: str, key: str, value: str) -> Iterator
         yield "unsafe-value", f"the group {wrong[0]} is root in all but name, or reads what is secret", None
 
 
-_INSTEAD: Final = {
-    "ExecStopPost": "put it into a unit of the host, and name that in OnFailure= or OnSuccess=",
-    "ExecReload": "leave it out",
-}
-_LET_THROUGH: Final = "true, sleep, test, mountpoint, findmnt, ls, modprobe and nvidia-smi may be run"
-
-
-def _hook(host: Host, key: str, value: str) -> Iterator[Refusal]:
-    """A container's hooks run on the host, outside of it; a native unit's run in its own sandbox."""
+def _hook(key: str, value: str) -> Iterator[Refusal]:
     prefix = value[: len(value) - len(value.lstrip("@-:+!|"))]
     if set(prefix) & set("+!|"):
         yield "unsafe-value", f"{key}={value} runs outside of the unit's sandbox", f"leave {prefix} out"
-    elif host.runtime == "podman" and not _HARMLESS.fullmatch(value):
-        who = f"as {host.rootless}" if host.rootless else "as root"
-        message = f"{key}= runs on the host {who}, outside of the container: a fleet may not say what"
-        hint = f"{_INSTEAD.get(key, 'put it into a unit of the host, and name that in `after`')}; {_LET_THROUGH}"
-        yield "unsafe-value", message, hint
+    try:
+        service_split(value)
+    except Malformed as error:
+        yield "unsafe-value", f"{key}={value}: {error.reason}", None
+
+
+def harmless(command: str) -> bool:
+    """Whether a hook only looks, waits, or loads a driver."""
+    return _HARMLESS.fullmatch(command) is not None
 
 
 def served_refusal(path: str, home: str) -> Refusal | None:
