@@ -163,6 +163,7 @@ def test_a_card_is_passed_by_its_id(card: str, passed: str) -> None:
         ("/srv//models/a/plain.gguf", "/models/a/plain.gguf"),
         ("/srv/modelsx/plain.gguf", "/srv/modelsx/plain.gguf"),
         ("~/m/plain.gguf", "/home/ada/m/plain.gguf"),
+        ("~/plain.gguf", "/home/ada/plain.gguf"),
         ("-md", "/models/-md"),
     ],
 )

@@ -197,12 +197,18 @@ def test_other_directories_may_be_mounted_as_a_fleet_says(source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "directory", ["/", "/etc", "/root", "/proc", "/home", "/home/ada", "/run", "/var/lib/containers"]
+    "directory", ["/", "/etc", "/root", "/proc", "/home", "/home/bob", "/run", "/var/lib/containers"]
 )
 def test_neither_does_the_directory_of_the_models(directory: str) -> None:
     problem = refusal(one(f"{CPU}, rootless: ada, models_dir: {directory}}}"))
     assert problem.code == UNSAFE
     assert "of the host" in problem.message or directory == "/"
+
+
+def test_a_model_may_lie_in_the_home_of_the_user_that_runs_it() -> None:
+    text = unit(one(f"{CPU}, rootless: ada, models_dir: /home/ada}}"))
+    assert "/home/ada:/models:ro,z" in values(text, "Container", "Volume")
+    assert codes(one(f"{CPU}, rootless: ada, volumes: ['/home/ada:/x:z']}}")) == {UNSAFE}
 
 
 @pytest.mark.parametrize("file", ["~/.ssh/id_rsa", "/home/ada/.ssh/x.jinja", "/home/ada/x.jinja", "/var/run/x.jinja"])

@@ -85,13 +85,15 @@ def _why(path: str, home: str, *, writable: bool) -> str | None:
             return f"holds {closed}, where keys, sockets or what runs as root are"
     if writable and any(covers(programs, path) for programs in _PROGRAMS):
         return _READ_ONLY
-    return _of_home(path, home)
+    return _of_home(path, home, writable=writable)
 
 
-def _of_home(path: str, home: str) -> str | None:
+def _of_home(path: str, home: str, *, writable: bool) -> str | None:
+    """A user's own home may be read where a model lies in it, and not be written to."""
     found = _HOME.fullmatch(path)
     if home != "/" and covers(path, home):
-        return "holds everything of the user that runs it"
+        own = path == home and home != "/root"
+        return None if own and not writable else "holds everything of the user that runs it"
     inside = path.removeprefix(f"{home}/") if path.startswith(f"{home}/") else None
     if inside is None and found is not None:
         if not found[2]:
