@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from command import Done, quadgen
-from fleets import accepted, one, run, unit
+from fleets import CPU, ENGINES, accepted, marked, one, problems, refusal, run, unit
 from hosts import snapshot
 from quadgen import disk
 from quadgen.engines.flags import dump_table, shipped_tables
-from quadgen.problems import Unavailable
+from quadgen.problems import Severity, Unavailable
 from source import PACKAGE, ROOT
 
 HELP = ROOT / "tests" / "data" / "llama-server-help-b11434.txt"
@@ -67,6 +67,38 @@ def test_a_unit_says_when_its_table_is_that_of_another_build() -> None:
     text = one("{model: plain, backend: cpu, engine: cpu, context: 4096}")
     text = text.replace("build: b10715, backends: [cpu]", "build: b12000, flags: f.json, backends: [cpu]")
     assert "the flags are those of b11434, by f.json" in unit(text, {"f.json": table})
+
+
+@pytest.mark.parametrize(
+    ("build", "hint"),
+    [
+        ("b11434", "leave `flags` out: the table of b11434 comes with quadgen"),
+        ("b12000", "learn it anew with each build: quadgen flags learn BINARY --build b12000 -o f.json"),
+    ],
+)
+def test_a_table_of_another_build_is_warned_of_once_whoever_uses_its_engine(build: str, hint: str) -> None:
+    hosts = "".join(f"  h{at}: {CPU}, extra_args: [--no-mmap]}}\n" for at in range(2))
+    text = f"{ENGINES}hosts:\n{hosts}"
+    text = text.replace("build: b10715, backends: [cpu]", f"build: {build}, flags: f.json, backends: [cpu]")
+    table = dump_table(shipped_tables()["b10434"])
+    (found,) = [problem for problem in problems(text, {"f.json": table}) if problem.path == ("engines", "cpu", "flags")]
+    assert (found.code, found.severity, marked(found)) == ("stale-build", Severity.WARNING, "f.json")
+    assert found.message == f"the flag table f.json is of b10434, and the engine is {build}"
+    assert found.hint == hint
+
+
+def test_a_table_of_the_engine_s_own_build_or_of_an_engine_without_one_is_not_stale() -> None:
+    table = dump_table(shipped_tables()["b10434"])
+    for build in ("build: b10434, ", ""):
+        text = one(f"{CPU}}}").replace("build: b10715, backends: [cpu]", f"{build}flags: f.json, backends: [cpu]")
+        assert "the flag table" not in " ".join(problem.message for problem in problems(text, {"f.json": table}))
+
+
+def test_a_flag_that_the_build_has_and_its_stale_table_lacks_leads_to_a_new_table() -> None:
+    text = one(f"{CPU}, flags: {{log-jsonl: true}}}}")
+    text = text.replace("build: b10715, backends: [cpu]", "build: b11434, flags: f.json, backends: [cpu]")
+    found = refusal(text, {"f.json": dump_table(shipped_tables()["b10434"])})
+    assert found.hint == "b11434 has it: learn the engine's flag table anew, for b11434"
 
 
 @pytest.mark.parametrize(

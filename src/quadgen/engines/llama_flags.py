@@ -118,9 +118,12 @@ def _report_unknown(ask: Ask, name: str, others: Sequence[tuple[str, Option]], *
         message = f"{lacks(ask, name)} any more"
         ask.report.add("removed-flag", message, *keys, hint=hint, at_key=at_key, notes=doubts(ask))
         return
-    hint = (
-        f"{others[0][0]} has it" if other is not None else near(ask, name) or "see `llama-server --help` of that build"
-    )
+    if other is None:
+        hint = near(ask, name) or "see `llama-server --help` of that build"
+    else:
+        stale = ask.engine.build not in (None, ask.engine.table.build)
+        anew = f": learn the engine's flag table anew, for {ask.engine.build}" if stale else ""
+        hint = f"{others[0][0]} has it{anew}"
     ask.report.add("unknown-flag", lacks(ask, name), *keys, hint=hint, at_key=at_key, notes=doubts(ask))
 
 

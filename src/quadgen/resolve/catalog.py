@@ -9,7 +9,7 @@ from quadgen.engines.flags import Choice, FlagTable
 from quadgen.engines.registry import ENGINES
 from quadgen.engines.side_doors import doors_in, reaches_speculation_flag
 from quadgen.fleet.load import Fleet
-from quadgen.problems import Collector, Path, Problem
+from quadgen.problems import Collector, Path, Problem, Severity
 from quadgen.resolution import EngineEntry, Model
 from quadgen.resolve import literals, profiles
 from quadgen.speculation import ProfileSpec
@@ -69,6 +69,16 @@ def _entrypoint(words: tuple[str, ...], table: FlagTable) -> Iterator[tuple[str,
             yield "duplicate-flag", f"{word} is a flag of the server, not of what starts it", "write it under `flags`"
 
 
+def _stale(engine: str, file: str, build: str, learned: FlagTable, shipped: Choice) -> Problem:
+    """Warn of a learned table that is another build's: what it has of a flag need not be so any more."""
+    anew = f"learn it anew with each build: quadgen flags learn BINARY --build {build} -o {file}"
+    return Problem(
+        code="stale-build", severity=Severity.WARNING, path=("engines", engine, "flags"),
+        message=f"the flag table {file} is of {learned.build}, and the engine is {build}",
+        hint=f"leave `flags` out: the table of {build} comes with quadgen" if shipped.exact else anew,
+    )  # fmt: skip
+
+
 def _engines(fleet: Fleet, learned: Mapping[str, FlagTable], tables: Tables, sink: Collector) -> dict[str, EngineEntry]:
     found = {}
     for name, fields in (fleet.data.get("engines") or {}).items():
@@ -107,9 +117,10 @@ def _engines(fleet: Fleet, learned: Mapping[str, FlagTable], tables: Tables, sin
         choice = tables(fields["kind"], build)
         table, note = choice.table, choice.note
         if table_path is not None and table_path in learned:
-            table = learned[table_path]
-            other = build is not None and build != table.build
-            note = f"the flags are those of {table.build}, by {table_path}" if other else None
+            table, note = learned[table_path], None
+            if build is not None and build != table.build:
+                note = f"the flags are those of {table.build}, by {table_path}"
+                sink.add(_stale(name, table_path, build, table, choice))
         for wrong_word in _entrypoint(tuple(fields.get("entrypoint") or ()), table):
             sink.add(Problem(code=wrong_word[0], message=wrong_word[1], path=(*path, "entrypoint"), hint=wrong_word[2]))
         found[name] = EngineEntry(
