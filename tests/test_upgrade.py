@@ -228,9 +228,15 @@ def test_an_upgrade_touches_the_engines_that_are_on_the_old_build_and_no_others(
 
 def test_a_fork_that_refuses_a_flag_itself_is_no_news() -> None:
     found = effect(
-        on("b11434", fork="build: b10434, flags: fork.json").replace("cpu, extra_args: [--mlock]", "cpu"), fork=FORK
+        on("b11434", fork="build: b10705, flags: fork.json").replace("cpu, extra_args: [--mlock]", "cpu"), fork=FORK
     )
     assert (found.stated, hosts_of(found)) == (False, set())
+
+
+@pytest.mark.parametrize("said", ["build: b10434, flags: new.json", "build: b11434, flags: old.json"])
+def test_an_engine_is_on_the_old_build_by_what_it_says_and_by_the_table_that_it_learned(said: str) -> None:
+    found = effect(on("b10724", mine=said), old=dump_table(OLD), new=dump_table(NEW))
+    assert (found.stated, found.engines, hosts_of(found)) == (True, ("mine",), {"mine"})
 
 
 def test_where_no_engine_is_on_the_old_build_all_without_a_table_of_their_own_are_taken_for_it() -> None:

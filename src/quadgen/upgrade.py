@@ -91,11 +91,10 @@ class _Touched:
     def _find(self, engines: Mapping[str, Any], learned: Mapping[str, FlagTable]) -> None:
         ours = {name: fields for name, fields in engines.items() if fields.get("kind") == _KIND}
         own = {name: learned.get(fields["flags"]) for name, fields in ours.items() if fields.get("flags") is not None}
-        build = self.before.build
         on = [
             name
             for name, fields in ours.items()
-            if (table.build == build if (table := own.get(name)) is not None else fields.get("build") == build)
+            if self.before.build in (fields.get("build"), getattr(own.get(name), "build", None))
         ]
         self.stated = bool(on)
         self.engines = tuple(on or (name for name in ours if name not in own))
