@@ -244,6 +244,26 @@ def test_a_variable_that_doubles_a_flag_is_refused_and_says_where_to_write_it(
     assert marked(problem) == name
 
 
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ("LLAMA_ARG_JINJA: '0'", "{jinja: false}"),
+        ("LLAMA_ARG_JINJA: disabled", "{jinja: false}"),
+        ("LLAMA_ARG_JINJA: enabled", "{jinja: true}"),
+        ("LLAMA_ARG_NO_JINJA: '0'", "{jinja: false}"),
+        ("LLAMA_ARG_THREADS: '0'", "{threads: …}"),
+    ],
+)
+def test_a_variable_of_a_switch_is_told_the_flag_that_means_the_same(said: str, hint: str) -> None:
+    assert refusal(on("b11434", f"env: {{{said}}}\n")).hint == f"write it as flags: {hint}"
+
+
+@pytest.mark.parametrize(("value", "said"), [("false", "false"), ("off", "false"), ("1", "true")])
+def test_so_is_the_variable_of_a_switch_that_the_build_has_no_more(value: str, said: str) -> None:
+    problem = refusal(on("b11434", f"env: {{LLAMA_ARG_MMAP: '{value}'}}\n"))
+    assert problem.hint == f"write it as flags: {{mmap: {said}}}"
+
+
 def test_the_variable_of_the_types_is_refused_because_it_adds_up() -> None:
     problem = refusal(on("b10715", "env: {LLAMA_ARG_SPEC_TYPE: ngram-mod}\n"))
     message = "LLAMA_ARG_SPEC_TYPE adds its types to those of --spec-type, and only a profile may say them"

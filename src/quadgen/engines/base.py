@@ -192,8 +192,8 @@ class Engine(Protocol):
     def cannot_draft(self, spec: "ProfileSpec") -> str | None:
         """Why it can run a profile with no checkpoint at all, or None."""
 
-    def variable(self, name: str, table: "FlagTable", *, secret: bool) -> Refusal | None:
-        """Why the fleet may not set a variable; `secret` says whether a secret holds its value."""
+    def variable(self, name: str, table: "FlagTable", value: str | None) -> Refusal | None:
+        """Why the fleet may not set a variable; `value` is None where a secret holds it."""
 
     def companions(self, report: "Reporter", file: str) -> tuple[str, ...]:
         """Files that must be there beside the checkpoint `file`."""

@@ -89,9 +89,9 @@ class Halogen:
             return None
         return f"{_DRAFTER}; its head has one width"
 
-    def variable(self, name: str, table: FlagTable, *, secret: bool) -> Refusal | None:  # noqa: ARG002 - it has no flags
+    def variable(self, name: str, table: FlagTable, value: str | None) -> Refusal | None:  # noqa: ARG002 - it has no flags
         """Why the fleet may not set a variable."""
-        return halogen_env.refusal(name, secret=secret)
+        return halogen_env.refusal(name, secret=value is None)
 
     def companions(self, report: "Reporter", file: str) -> tuple[str, ...]:
         """The quality sidecar and the tokenizer, without which it serves something worse, or nothing."""

@@ -65,9 +65,9 @@ class LlamaCpp:
         """Nothing that a profile can say: which types go together is a rule of its own."""
         return None
 
-    def variable(self, name: str, table: FlagTable, *, secret: bool) -> Refusal | None:
+    def variable(self, name: str, table: FlagTable, value: str | None) -> Refusal | None:
         """Why the fleet may not set a variable."""
-        return llama_env.refusal(name, table, secret=secret)
+        return llama_env.refusal(name, table, value)
 
     def companions(self, report: "Reporter", file: str) -> tuple[str, ...]:  # noqa: ARG002 - shards are known by their names
         """No file but the checkpoint's own."""

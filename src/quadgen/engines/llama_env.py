@@ -13,6 +13,7 @@ from quadgen.engines.flag_table import FlagTable, Option
 from quadgen.engines.flags import shipped_tables
 from quadgen.engines.llama_flags import in_a_profile
 from quadgen.engines.llama_options import OWNED
+from quadgen.engines.llama_values import truth
 from quadgen.engines.side_doors import A_PROFILE, field_for, is_speculative, reaches_speculation_env
 
 _LITERAL_KEYS: Final = frozenset({"LLAMA_API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"})
@@ -35,8 +36,8 @@ _OF_A_ROUTER: Final = frozenset({"LLAMA_SERVER_CHILD_MODE", "LLAMA_SERVER_ROUTER
 """What a router gives its children, which end with their standard input (tools/server/server-models.cpp)."""
 
 
-def refusal(name: str, table: FlagTable, *, secret: bool) -> Refusal | None:
-    """Why `name` may not be set; `secret` says whether a secret of the host holds its value."""
+def refusal(name: str, table: FlagTable, value: str | None) -> Refusal | None:
+    """Why `name` may not be set; `value` is None where a secret of the host holds it."""
     option = table.by_env(name)
     if option is not None and option.removed is not None:
         message = f"{name} ends llama-server {table.build}, which removed {option.canonical}"
@@ -45,15 +46,15 @@ def refusal(name: str, table: FlagTable, *, secret: bool) -> Refusal | None:
         return _reaches_speculation(name)
     if name in _LITERAL_KEYS:
         hint = f"use `secrets: {{{name}: NAME}}`, or `api_key: {{secret: NAME}}`"
-        return None if secret else ("literal-secret", f"{name} in `env` is a key in git", hint)
+        return None if value is None else ("literal-secret", f"{name} in `env` is a key in git", hint)
     if option is not None:
-        return "duplicate-flag", f"{name} doubles {option.canonical} of llama-server", _instead(name, option)
+        return "duplicate-flag", f"{name} doubles {option.canonical} of llama-server", _instead(name, option, value)
     if name in _DECIDED:
         return "unexpected-value", f"{name} is decided by `{_DECIDED[name]}`", f"use `{_DECIDED[name]}`"
     if name in _OF_A_ROUTER:
         return "unexpected-value", f"{name} makes llama-server the child of a router", "leave it out"
     if name.startswith(_LLAMA_ARG):
-        return _not_read(name, table)
+        return _not_read(name, table, value)
     return None
 
 
@@ -66,21 +67,21 @@ def _reaches_speculation(name: str) -> Refusal:
     return code, f"{name} reaches speculation, which only a profile may", hint
 
 
-def _instead(name: str, option: Option) -> str:
-    """Where a fleet says what a variable of this option would."""
+def _instead(name: str, option: Option, value: str | None) -> str:
+    """Where a fleet says what a variable of this option would; NO_ in its name is off, whatever its value."""
     if option.canonical in OWNED:
         return f"use `{OWNED[option.canonical]}`"
     key = option.canonical.removeprefix("--")
-    negated = name != option.env
-    value = "false" if negated else "true" if option.arity == 0 else "…"
-    return f"write it as flags: {{{key}: {value}}}"
+    off = name != option.env or (value is not None and truth(value) is False)
+    said = "…" if option.arity else "false" if off else "true"
+    return f"write it as flags: {{{key}: {said}}}"
 
 
-def _not_read(name: str, table: FlagTable) -> Refusal:
+def _not_read(name: str, table: FlagTable, value: str | None) -> Refusal:
     """Refuse a variable that has no effect on this build, by what other builds read of it."""
     message = f"llama-server {table.build} does not read {name}, and says nothing of it"
     for other in reversed(tuple(shipped_tables().values())):
         option = other.by_env(name)
         if option is not None:
-            return "removed-flag" if option.deprecated else "unknown-flag", message, _instead(name, option)
+            return "removed-flag" if option.deprecated else "unknown-flag", message, _instead(name, option, value)
     return "unknown-flag", message, "write the flag under `flags`, without dashes"

@@ -15,7 +15,7 @@ def check(
 
     `value` is None where a secret holds it, and `field` is where the fleet says it.
     """
-    refused = ENGINES[engine.kind].variable(name, engine.table, secret=value is None)
+    refused = ENGINES[engine.kind].variable(name, engine.table, value)
     if refused is not None:
         unsure = engine.table_note if refused[0] in ("unknown-flag", "removed-flag") else None
         notes = () if unsure is None else (unsure,)
