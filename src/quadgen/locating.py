@@ -73,8 +73,9 @@ def _together(same: list[Problem], place: Place | None, fleet: Fleet | None, onl
     hosts = list(dict.fromkeys(host for host, _ in owners if host is not None))
     heirs = hosts or _heirs(first.path, fleet)
     top = (first.path or ("",))[0]
-    inherited = heirs and (len(hosts) > 1 or top in ("defaults", "groups"))
     host, service = owners[0] if len(owners) == 1 else (hosts[0] if len(hosts) == 1 else None, None)
+    # whom the problem names already is no news
+    inherited = heirs not in ([], [host]) and (len(hosts) > 1 or top in ("defaults", "groups"))
     notes = (
         (*first.notes, _listed(heirs, "inherit" if top in ("defaults", "groups", "hosts") else "use"))
         if inherited
