@@ -261,18 +261,37 @@ def test_a_machine_of_its_own_takes_the_context_that_its_documentation_measured_
     assert units(accepted(halo(whole)))
     problem = refusal(halo(whole.replace("128GiB", "96GiB")))
     assert problem.code == "does-not-fit"
-    assert problem.hint == "move a service away"
+    assert problem.hint == TOO_SMALL
+
+
+TOO_SMALL = "the machine is too small for halogen as the fleet sets it"
 
 
 def test_only_what_is_left_to_set_is_proposed_where_it_does_not_fit() -> None:
-    for env, proposed in (
-        ("", 'HALOGEN_KV_POOL_POSITIONS: "262144", HALOGEN_MAX_TOK: "16384"'),
-        ("HALOGEN_MAX_TOK: '16384'", 'HALOGEN_KV_POOL_POSITIONS: "262144"'),
+    pool, prefill = 'HALOGEN_KV_POOL_POSITIONS: "262144"', 'HALOGEN_MAX_TOK: "16384"'
+    for memory, env, proposed in (
+        (90, "", f"{pool}, {prefill}"),
+        (100, "", pool),
+        (90, prefill, pool),
+        (90, pool, prefill),
     ):
-        problem = refusal(halo(f"memory: 80GiB, env: {{{env}}}"))
-        assert problem.hint == f"move a service to another host, or set for halogen: env: {{{proposed}}}"
-    problem = refusal(halo(f"memory: 80GiB, env: {{{proposed}, HALOGEN_MAX_TOK: '16384'}}"))
-    assert problem.hint == "move a service away"
+        problem = refusal(halo(f"memory: {memory}GiB, env: {{{env}}}"))
+        assert problem.hint == f"set for halogen: env: {{{proposed}}}"
+        both = ", ".join(filter(None, (env, proposed)))
+        assert units(accepted(halo(f"memory: {memory}GiB, env: {{{both}}}")))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "memory: 64GiB",
+        "memory: 80GiB",
+        "memory: 80GiB, context: 16384",
+        'memory: 80GiB, env: {HALOGEN_KV_POOL_POSITIONS: "262144", HALOGEN_MAX_TOK: "16384"}',
+    ],
+)
+def test_nothing_is_proposed_where_nothing_makes_it_fit(fields: str) -> None:
+    assert refusal(halo(fields)).hint == TOO_SMALL
 
 
 def test_a_factor_that_no_context_needs_is_warned_of() -> None:

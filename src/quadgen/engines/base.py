@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from quadgen.engines.flags import Choice, FlagTable
@@ -70,6 +70,15 @@ class Box:
     """Paths of the image that it must not see."""
     arguments: tuple[str, ...] = ()
     """Of podman-run(1), where Quadlet has no key."""
+
+
+class Lever(NamedTuple):
+    """A variable by which a service takes less memory."""
+
+    name: str
+    value: str
+    saves: int
+    """Bytes that it takes less with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +214,11 @@ class Engine(Protocol):
         """The image that is published for an engine; None where there is none."""
 
     def arguments(self, ask: Ask) -> "tuple[Argument, ...]":
-        """The server's words after its own name."""
+        """The server's words after its own name.
+
+        Each `Argument` is one option with its value, and why it is there, which `quadgen explain` prints: the key of
+        a service that decided it (`context`, `flags.jinja`), several with commas between, or `rule: ` and a reason.
+        """
 
     def paths(self, table: "FlagTable", arguments: "Iterable[Argument]") -> "Iterable[NamedPath]":
         """The files and directories that arguments name, but for those that a field of the fleet does."""
@@ -216,8 +229,8 @@ class Engine(Protocol):
     def memlock(self, arguments: "Sequence[Argument]") -> int | None:
         """`limits.memlock` where nobody says, for a service with these arguments; None is the host's own."""
 
-    def levers(self, service: "Resolution") -> str | None:
-        """What to set where this service takes too much memory; None where nothing is left to set."""
+    def levers(self, service: "Resolution") -> tuple[Lever, ...]:
+        """What is left to set where this service takes too much memory, the cheapest first."""
 
     def memory(self, ask: Ask) -> "tuple[Share, ...]":
         """What it takes of the host's memory, as far as that is known; empty where nobody knows."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from quadgen.engines import halogen_env, halogen_memory
-from quadgen.engines.base import Ask, BackendDevices, Box, NamedPath, Refusal
+from quadgen.engines.base import Ask, BackendDevices, Box, Lever, NamedPath, Refusal
 from quadgen.engines.flags import Choice, FlagTable
 from quadgen.engines.halogen_env import ENGINE_PORT
 from quadgen.engines.halogen_memory import NATIVE_CONTEXT
@@ -187,7 +187,7 @@ class Halogen:
         """As much as it wants."""
         return UNLIMITED
 
-    def levers(self, service: Resolution) -> str | None:
+    def levers(self, service: Resolution) -> tuple[Lever, ...]:
         """The pool and the prefill arena, as far as they are not small yet."""
         return halogen_memory.levers(service)
 

@@ -7,7 +7,7 @@ https://github.com/peonist-ai/halogen-flash-server, measured there on a machine 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from quadgen.engines.base import Ask
+from quadgen.engines.base import Ask, Lever
 from quadgen.resolution import Resolution, Share
 
 NATIVE_CONTEXT: Final = 262144
@@ -39,33 +39,42 @@ def number(env: Mapping[str, Any], name: str, otherwise: int) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else otherwise  # noqa: PLR2004 - digits
 
 
+def _pool(env: Mapping[str, Any], context: int) -> int:
+    return number(env, "HALOGEN_KV_POOL_POSITIONS", max(context, min(2 * context, LONGEST_CONTEXT)))
+
+
+def _prefill(env: Mapping[str, Any], context: int) -> int:
+    """Tokens of one prefill call, which is never longer than a conversation."""
+    width = min(number(env, "HALOGEN_MAX_TOK", DEFAULT_PREFILL), context)
+    return min(width, SMALL_PREFILL) if context > NATIVE_CONTEXT else width
+
+
+def _arena(prefill: int) -> int:
+    return _ARENA * prefill // DEFAULT_PREFILL
+
+
 def memory(ask: Ask) -> tuple[Share, ...]:
     """What the server takes of the machine's memory, which is also its GPU's: estimates of its own documentation."""
     env: Mapping[str, str] = ask.report.get("env") or {}
-    prefill = min(number(env, "HALOGEN_MAX_TOK", DEFAULT_PREFILL), ask.context)
-    if ask.context > NATIVE_CONTEXT:
-        prefill = min(prefill, SMALL_PREFILL)
-    pool = number(env, "HALOGEN_KV_POOL_POSITIONS", max(ask.context, min(2 * ask.context, LONGEST_CONTEXT)))
+    prefill, pool = _prefill(env, ask.context), _pool(env, ask.context)
     slots: int = ask.report.get("slots", _DEFAULT_SLOTS)
     return (
         Share("weights", WEIGHTS),
         Share(f"a pool of {pool} positions, {slots} slots", pool * _POSITION + slots * _SLOT),
-        Share(f"a prefill arena for {prefill} tokens", _ARENA * prefill // DEFAULT_PREFILL),
+        Share(f"a prefill arena for {prefill} tokens", _arena(prefill)),
         Share("scratch", _REST),
         Share("reserve for its lookup table", number(env, "HALOGEN_HOST_RESERVE_GIB", _RESERVE) * GIB, spare=True),
     )
 
 
-def levers(service: Resolution) -> str | None:
+def levers(service: Resolution) -> tuple[Lever, ...]:
     """What is left to set so that it takes less; its documentation names no other (README, "will not start")."""
     env = {variable.name: variable.value for variable in service.environment}
     context = number(env, "HALOGEN_CTX", NATIVE_CONTEXT)
-    pool = number(env, "HALOGEN_KV_POOL_POSITIONS", min(2 * context, LONGEST_CONTEXT))
-    least = max(context, NATIVE_CONTEXT)
-    left = {}
+    pool, least, prefill = _pool(env, context), max(context, NATIVE_CONTEXT), _prefill(env, context)
+    found = []
     if pool > least:
-        left["HALOGEN_KV_POOL_POSITIONS"] = least
-    if context <= NATIVE_CONTEXT and number(env, "HALOGEN_MAX_TOK", DEFAULT_PREFILL) > SMALL_PREFILL:
-        left["HALOGEN_MAX_TOK"] = SMALL_PREFILL
-    said = ", ".join(f'{name}: "{value}"' for name, value in left.items())
-    return f"env: {{{said}}}" if left else None
+        found.append(Lever("HALOGEN_KV_POOL_POSITIONS", str(least), (pool - least) * _POSITION))
+    if prefill > SMALL_PREFILL:
+        found.append(Lever("HALOGEN_MAX_TOK", str(SMALL_PREFILL), _arena(prefill) - _arena(SMALL_PREFILL)))
+    return tuple(found)

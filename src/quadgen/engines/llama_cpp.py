@@ -78,9 +78,9 @@ class LlamaCpp:
         locked = any(each.words[0] == "--mlock" or each.words in _LOCKED for each in arguments)
         return UNLIMITED if locked else None
 
-    def levers(self, service: Resolution) -> str | None:  # noqa: ARG002 - what helps depends on the checkpoint
+    def levers(self, service: Resolution) -> tuple[()]:  # noqa: ARG002 - what helps depends on the checkpoint
         """Nothing that is known without the checkpoint's header."""
-        return None
+        return ()
 
     def memory(self, ask: Ask) -> tuple[Share, ...]:
         """The weights, where they lie in the host's memory and the fleet says their size; the header is not known."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from quadgen.engines.registry import ENGINES
 from quadgen.fleet.load import Fleet
 from quadgen.problems import Collector, Problem
-from quadgen.resolution import Host, Resolution
+from quadgen.resolution import Host, Resolution, Share
 from quadgen.resolve.clashes import apart
 
 _GIB = 2**30
@@ -48,16 +48,45 @@ def _most(services: Sequence[Resolution]) -> tuple[Resolution, ...]:
     return tuple(services[at] for at in sorted(most(frozenset(range(len(services))))))
 
 
+def counted(service: Resolution, share: Share, services: Sequence[Resolution]) -> bool:
+    """Whether a share of a service is held against the host's memory, where `services` are on that host.
+
+    What it can do without counts where another service, of known need, may run beside it.
+    """
+    return not share.spare or any(
+        other.name != service.name and other.memory and not apart(service, other) for other in services
+    )
+
+
+def _hint(known: Sequence[Resolution], needed: int, memory: int) -> str:
+    """What makes the services fit, or else that nothing does."""
+    levers = {each.name: ENGINES[each.engine.kind].levers(each) for each in known}
+    for each in known:
+        alone = sum(share.size for share in each.memory if not share.spare)
+        if alone - sum(lever.saves for lever in levers[each.name]) > memory:
+            return f"the machine is too small for {each.name} as the fleet sets it"
+    ways = ["move a service to another host"] if len(known) > 1 else []
+    over, said = needed - memory, []
+    for name, offers in levers.items():
+        chosen = []
+        for lever in offers:
+            if over > 0:
+                over -= lever.saves
+                chosen.append(f'{lever.name}: "{lever.value}"')
+        if chosen:
+            said.append(f"{name}: env: {{{', '.join(chosen)}}}")
+    return ", or ".join([*ways, f"set for {'; '.join(said)}"] if over <= 0 else ways)
+
+
 def check(fleet: Fleet, host: Host, services: Sequence[Resolution], sink: Collector) -> None:
     """Refuse services that need more than the host has; what is not known is not counted."""
     if host.memory is None:
         return
     known = _most([service for service in services if service.memory])
-    shares = [(service, share) for service in known for share in service.memory if len(known) > 1 or not share.spare]
+    shares = [(service, share) for service in known for share in service.memory if counted(service, share, known)]
     needed = sum(share.size for _, share in shares)
     if needed <= host.memory:
         return
-    levers = [f"{each.name}: {lever}" for each in known if (lever := ENGINES[each.engine.kind].levers(each))]
     sink.add(
         Problem(
             code="does-not-fit",
@@ -65,6 +94,6 @@ def check(fleet: Fleet, host: Host, services: Sequence[Resolution], sink: Collec
             path=fleet.chain(host.name, None).origin("memory"),
             host=host.name,
             notes=tuple(f"{service.name}: {gib(share.size)} {share.what}" for service, share in shares),
-            hint=f"move a service to another host, or set for {'; '.join(levers)}" if levers else "move a service away",
+            hint=_hint(known, needed, host.memory),
         )
     )
