@@ -122,10 +122,11 @@ def test_readiness_is_told_by_an_argument_where_only_podman_itself_knows_it(podm
 def test_a_podman_that_cannot_wait_for_a_probe_is_refused_with_the_ways_out(podman: str) -> None:
     problem = refusal(one(f'{CPU}, podman: "{podman}"}}'))
     assert problem.code == "unsupported-key"
-    assert problem.message == f"Podman {podman} has no Notify=healthy (new in 5.0.0)"
+    assert problem.message == f"Podman {podman} has no Notify=healthy (new in 5.0.0, and as --sdnotify in 4.7.0)"
     assert problem.hint == (
-        "use a newer Podman, or runtime: systemd, or `health: false` to start without waiting for the server"
+        "use Podman 4.7.0 or newer, or runtime: systemd, or `health: false` to start without waiting for the server"
     )
+    assert unit(one(f'{CPU}, podman: "4.7.0"}}'))
     assert unit(one(f'{CPU}, podman: "{podman}", health: false}}'))
     assert unit(one(f'{CPU}, podman: "{podman}", runtime: systemd}}'))
 
@@ -142,22 +143,25 @@ def test_keys_that_a_template_of_the_fleet_writes_are_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "podman", "since"),
+    ("key", "value", "podman", "since", "least"),
     [
-        ("ReloadCmd", "/bin/x", "5.4.2", "5.5.0"),
-        ("HealthLogDestination", "local", "5.2.0", "5.3.0"),
-        ("StartWithPod", "false", "5.2.0", "5.3.0"),
-        ("Retry", "3", "4.9.5", "5.5.0"),
-        ("SecurityLabelNested", "true", "4.4.4", "4.6.0"),
-        ("GlobalArgs", "--log-level=debug", "4.7.0", "4.8.0"),
+        ("ReloadCmd", "/bin/x", "5.4.2", "new in 5.5.0", "5.5.0"),
+        ("HealthLogDestination", "local", "5.2.0", "new in 5.3.0", "5.3.0"),
+        ("StartWithPod", "false", "5.2.0", "new in 5.3.0", "5.3.0"),
+        ("Retry", "3", "4.9.5", "new in 5.5.0, and as --retry in 5.0.0", "5.0.0"),
+        ("SecurityLabelNested", "true", "4.4.4", "new in 4.6.0, and as --security-opt=label=nested in 4.5.0", "4.5.0"),
+        ("GlobalArgs", "--log-level=debug", "4.7.0", "new in 4.8.0", "4.8.0"),
     ],
 )
-def test_a_key_without_an_argument_is_refused_with_the_version_that_has_it(
-    key: str, value: str, podman: str, since: str
+def test_a_key_without_an_argument_is_refused_with_the_version_that_helps(
+    key: str, value: str, podman: str, since: str, least: str
 ) -> None:
-    problem = refusal(one(f'{CPU}, health: false, podman: "{podman}", unit: {{Container: {{{key}: {value}}}}}}}'))
+    fields = f"health: false, unit: {{Container: {{{key}: {value}}}}}"
+    problem = refusal(one(f'{CPU}, podman: "{podman}", {fields}}}'))
     assert problem.code == "unsupported-key"
-    assert problem.message == f"Podman {podman} has no {key}= (new in {since}), and would drop the whole unit"
+    assert problem.message == f"Podman {podman} has no {key}= ({since}), and would drop the whole unit"
+    assert problem.hint == f"use Podman {least} or newer, or leave the key out"
+    assert unit(one(f'{CPU}, podman: "{least}", {fields}}}'))
 
 
 @pytest.mark.parametrize(

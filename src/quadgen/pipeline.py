@@ -152,13 +152,14 @@ def _too_old(resolution: Resolution, made: Rendered, fleet: Fleet) -> Problem:
     waits = newer.pop("Notify=healthy", None)
     if waits is not None:  # the probe's own keys go with it
         newer = {key: since for key, since in newer.items() if not key.startswith("Health")}
+    words, least = quadlet_keys.newness("Container", "Notify", podman)
     keys = [f"{key} (new in {since})" for key, since in newer.items()]
     if waits is not None:
-        keys.insert(0, f"Notify=healthy (new in {waits})")
+        keys.insert(0, f"Notify=healthy ({words})")
     native = ", or runtime: systemd" if "systemd" in ENGINES[resolution.engine.kind].runtimes else ""
     hint = f"use a newer Podman{native}"
-    if keys and waits is not None:
-        hint = f"{hint}, or `health: false` to start without waiting for the server"
+    if waits is not None:
+        hint = f"use Podman {least} or newer{native}, or `health: false` to start without waiting for the server"
     elif keys:
         hint = "take the key out of the template, or use a newer Podman"
     return Problem(

@@ -127,6 +127,18 @@ def argument_floor(text: str) -> str | None:
     return next((since for key, since in _LATER.items() if text.startswith(_ARGUMENTS[key])), None)
 
 
+def newness(section: str, key: str, podman: str) -> tuple[str, str]:
+    """Since when `section` has a key that a Podman lacks, in words, and the first Podman with which a unit may have it.
+
+    The second is older where an argument that `podman` lacks too says the same. Such a key must have a floor.
+    """
+    since = HEALTHY if key == "Notify" else floor(section, key) or ""
+    other = _LATER.get(key) if section == "Container" else None
+    if other is None or at_least(podman, other):
+        return f"new in {since}", since
+    return f"new in {since}, and as {_ARGUMENTS[key].rstrip('=')} in {other}", other
+
+
 def repeats(section: str, key: str) -> bool:
     """Whether a further line of `key` adds to the lines before, in a `.container` file's own sections.
 

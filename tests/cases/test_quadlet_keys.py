@@ -67,6 +67,7 @@ def test_a_newer_key_that_no_argument_stands_for_is_refused_with_the_version_tha
     problem = refusal(one(f"{CPU}, {fields}}}"))
     assert (problem.code, marked(problem)) == ("unsupported-key", key)
     assert problem.message == f"Podman 5.4.2 has no {key}= (new in 5.5.0), and would drop the whole unit"
+    assert problem.hint == "state the host's Podman as `podman:` where it is 5.5.0 or newer, or leave the key out"
     assert values(unit(one(f'{CPU}, podman: "5.5.0", {fields}}}')), "Container", key) == ["HUP"]
 
 

@@ -205,7 +205,7 @@ def test_an_open_halogen_is_told_of_what_it_has() -> None:
 
 def test_a_podman_that_is_too_old_for_it_has_no_way_out_by_systemd() -> None:
     assert refusal(halo('podman: "4.6.0"')).hint == (
-        "use a newer Podman, or `health: false` to start without waiting for the server"
+        "use Podman 4.7.0 or newer, or `health: false` to start without waiting for the server"
     )
 
 

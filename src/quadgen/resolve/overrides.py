@@ -177,12 +177,16 @@ def _known(ask: Reporter, host: Host, section: str, key: str) -> bool:
         if not quadlet_keys.at_least(host.podman, floor) and (
             section != "Container" or quadlet_keys.argument(key, "", host.podman) is None
         ):
+            since, least = quadlet_keys.newness(section, key, host.podman)
+            newer = f"use Podman {least} or newer"
+            if not ask.chain.said("podman"):
+                newer = f"state the host's Podman as `podman:` where it is {least} or newer"
             ask.add(
                 "unsupported-key",
-                f"Podman {host.podman} has no {key}= (new in {floor}), and would drop the whole unit",
+                f"Podman {host.podman} has no {key}= ({since}), and would drop the whole unit",
                 *place,
                 at_key=True,
-                hint="state the host's Podman as `podman:`, or leave the key out",
+                hint=f"{newer}, or leave the key out",
             )
             return False
     elif not systemd_keys.known(section, key):
