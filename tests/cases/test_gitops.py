@@ -102,13 +102,22 @@ def test_an_image_with_a_digest_is_never_updated_by_itself() -> None:
     assert values(text, "Container", "AutoUpdate") == ["local"]
 
 
-@pytest.mark.parametrize("tag", [":server", "", ":latest", ":server-b10714", ":server-b107150", ":sub10715"])
+@pytest.mark.parametrize("tag", [":server", "", ":latest", ":12.4", ":server-cuda12.4", ":sub10715"])
 @pytest.mark.parametrize("update", ["", ", auto_update: registry"])
 def test_a_tag_that_may_be_another_build_is_said_to_float(tag: str, update: str) -> None:
     compiled = accepted(one(f"{CPU}, image: 'ghcr.io/ggml-org/llama.cpp{tag}'{update}}}"))
     (problem,) = compiled.problems
     assert (problem.code, problem.severity) == ("stale-build", Severity.WARNING)
     assert problem.message.endswith("floats: what runs may be another build than b10715")
+
+
+@pytest.mark.parametrize("build", ["b10714", "b107150"])
+def test_a_tag_of_another_build_is_said_to_be_of_that_build(build: str) -> None:
+    image = f"ghcr.io/ggml-org/llama.cpp:server-cuda12.4-{build}"
+    (problem,) = accepted(one(f"{CPU}, image: '{image}'}}")).problems
+    assert (problem.code, problem.severity) == ("stale-build", Severity.WARNING)
+    assert problem.message == f"the image {image} is of {build}, and the engine cpu says build b10715"
+    assert problem.hint == "let `image` and `build` name the same build"
 
 
 def test_a_tag_of_the_build_and_a_digest_do_not_float() -> None:

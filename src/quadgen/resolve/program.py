@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import Final
 
 from quadgen.engines.base import Engine
 from quadgen.problems import Problem, Severity
@@ -9,6 +10,9 @@ from quadgen.resolution import EngineEntry, Host
 from quadgen.resolve import files
 from quadgen.resolve.catalog import check_image
 from quadgen.resolve.report import Reporter
+
+_BUILDS: Final = (re.compile(r"(?<![A-Za-z0-9])b[0-9]{3,}(?![A-Za-z0-9])"), re.compile(r"^[0-9]+(?:\.[0-9]+){1,2}$"))
+"""A build of llama-server anywhere in a tag, and a tag that is a version: not the 12.4 of server-cuda-12.4."""
 
 
 def _where(ask: Reporter, field: str) -> str:
@@ -49,6 +53,12 @@ def _names(tag: str, build: str) -> bool:
     return build in tag and re.search(rf"(?<![A-Za-z0-9]){re.escape(build)}(?![A-Za-z0-9])", tag) is not None
 
 
+def _other(tag: str, build: str) -> str | None:
+    """The build of the same kind that a tag names, if it names one."""
+    found = next((pattern.search(tag) for pattern in _BUILDS if pattern.fullmatch(build)), None)
+    return None if found is None else found[0]
+
+
 def image(ask: Reporter, engine: EngineEntry, kind: Engine, backend: str) -> str | None:
     """The image of a Podman service; None after a refusal."""
     own: str | None = ask.get("image")
@@ -65,8 +75,13 @@ def image(ask: Reporter, engine: EngineEntry, kind: Engine, backend: str) -> str
         ask.add("unexpected-value", message, "auto_update", hint="leave `auto_update` or the digest out")
     tag = found.rpartition("/")[2].partition(":")[2]
     if stated and not pinned and engine.build is not None and not _names(tag, engine.build):
-        message = f"the tag of {found} floats: what runs may be another build than {engine.build}"
-        hint = "pin the image by a tag of that build, or @sha256"
+        other = _other(tag, engine.build)
+        if other is not None:
+            message = f"the image {found} is of {other}, and the engine {engine.name} says build {engine.build}"
+            hint = "let `image` and `build` name the same build"
+        else:
+            message = f"the tag of {found} floats: what runs may be another build than {engine.build}"
+            hint = "pin the image by a tag of that build, or @sha256"
         _of_image(ask, engine, Problem(code="stale-build", message=message, severity=Severity.WARNING, hint=hint))
     policy = (ask.fleet.data.get("policy") or {}).get("digest", "ignore")
     if not pinned and policy != "ignore":
