@@ -98,11 +98,12 @@ def _synonyms() -> Iterator[str]:
     """What people write for a key, by the key."""
     meant: dict[str, list[str]] = {}
     for word, key in SYNONYMS.items():
-        meant.setdefault(key, []).append(word)
+        if " " not in key or "_" not in word:  # a flag goes by its dashes here
+            meant.setdefault(key, []).append(word)
     yield "| written elsewhere | here |"
     yield "|---|---|"
     for key in sorted(meant):
-        yield f"| {', '.join(f'`{word}`' for word in sorted(meant[key]))} | `{key}` |"
+        yield f"| {', '.join(f'`{word}`' for word in sorted(meant[key]))} | {key if ' ' in key else f'`{key}`'} |"
 
 
 def _drafters() -> Iterator[str]:

@@ -7,6 +7,9 @@ import pytest
 from command import quadgen
 from fleets import CPU, accepted, after, marked, native_words, one, problems, refusal, refusals, unit
 from hosts import snapshot
+from quadgen.engines.flags import known_in, shipped_tables
+from quadgen.engines.llama_options import ALWAYS, ENDING, KEYS, OWNED
+from quadgen.fleet.schema import SYNONYMS
 from quadgen.problems import Severity
 
 NATIVE = "runtime: systemd\ncontext: 4096\n"
@@ -222,6 +225,25 @@ def test_a_key_is_warned_of_by_the_builds_that_warn_of_it_alone() -> None:
     assert problem.message == "llama-server b11434 deprecates preserve_reasoning in --chat-template-kwargs"
     assert problem.hint == "use --no-reasoning-preserve"
     assert accepted(on("b11434", "flags: {reasoning-preserve: false, reasoning: off}\n")).problems == ()
+
+
+UNDER_FLAGS = "write it under `flags` of the host or service"
+
+
+@pytest.mark.parametrize("key", ["mmap", "mlock", "direct-io", "load_mode", "threads", "flash_attn", "temp", "jinja"])
+def test_a_flag_that_is_written_as_a_key_is_led_to_the_flags(key: str) -> None:
+    problem = refusal(on("b11434", f"{key}: true\n"))
+    assert (problem.code, problem.hint) == ("unknown-key", UNDER_FLAGS)
+    service = f"model: plain\nbackend: cpu\nengine: cpu\nservices:\n  s: {{{key}: true}}\n"
+    assert refusal(one(f"{NATIVE}{service}")).hint == UNDER_FLAGS
+
+
+def test_every_key_that_is_led_to_the_flags_is_a_long_name_that_a_fleet_may_give() -> None:
+    led = [key for key, meant in SYNONYMS.items() if meant == UNDER_FLAGS]
+    assert len(led) > 50
+    for key in led:
+        _, option = known_in(shipped_tables(), f"--{key}")[-1]
+        assert option.canonical not in OWNED.keys() | KEYS.keys() | ALWAYS | ENDING, key
 
 
 VARIABLES = [

@@ -144,6 +144,17 @@ class FleetFields(TypedDict, total=False):
 
 ADAPTER: Final = TypeAdapter(FleetFields)
 
+_FLAGS: Final = (
+    "mmap", "no-mmap", "mlock", "direct-io", "load-mode", "threads", "threads-batch", "batch-size", "ubatch-size",
+    "flash-attn", "n-gpu-layers", "gpu-layers", "split-mode", "tensor-split", "main-gpu", "override-tensor", "cpu-moe",
+    "n-cpu-moe", "numa", "kv-unified", "swa-full", "fit", "cont-batching", "cache-reuse", "cache-ram", "cache-prompt",
+    "jinja", "chat-template", "chat-template-kwargs", "reasoning", "reasoning-format", "reasoning-budget",
+    "temperature", "temp", "top-k", "top-p", "min-p", "repeat-penalty", "presence-penalty", "seed", "n-predict",
+    "embedding", "reranking", "pooling", "warmup", "no-warmup", "rope-scaling", "verbose",
+)  # fmt: skip
+"""Flags that people write as keys: `quadgen.fleet` reads no flag table, so that they are named here."""
+_UNDER_FLAGS: Final = "under `flags` of the host or service"
+
 SYNONYMS: Final = {
     "ctx_size": "context", "ctx-size": "context", "ctx": "context", "n_ctx": "context",
     "parallel": "slots", "np": "slots", "host": "bind", "listen": "bind", "environment": "env",
@@ -154,9 +165,10 @@ SYNONYMS: Final = {
     "model_dir": "models_dir", "autoupdate": "auto_update", "label": "labels", "volume": "volumes", "group": "groups",
     "user": "rootless", "podman_version": "podman", "restart_policy": "restart", "timeout": "start_timeout",
     "image_pull": "pull", "mounts": "volumes", "engine_build": "build", "cache-type": "cache_type",
-    "n_gpu_layers": "flags",
+    **dict.fromkeys((name for flag in _FLAGS for name in (flag, flag.replace("-", "_"))), f"write it {_UNDER_FLAGS}"),
+    "ngl": f"write n-gpu-layers {_UNDER_FLAGS}",
 }  # fmt: skip
-"""What people write for a field, from compose files, llama-server's flags and other launchers."""
+"""What people write for a field, from compose files, llama-server's flags and other launchers; or what to do."""
 
 
 def json_schema() -> dict[str, Any]:
