@@ -222,6 +222,51 @@ def test_explain_takes_one_service_of_a_host(place: Path) -> None:
     ]
 
 
+HALO = """\
+version: 1
+engines:
+  halogen: {kind: halogen, build: 0.17.0, backends: [rocm], image: "ghcr.io/peonist-ai/halogen-flash-server:0.17.0"}
+  cpu: {kind: llama.cpp, build: b10434, backends: [cpu], image: "ghcr.io/ggml-org/llama.cpp:server-b10434"}
+models:
+  flash: {file: a-directory-with-a-long-name/and-one-below/qwen38-flash-next-w4b.hgn}
+  small: {file: small.gguf, mtp: false, size: 1GiB}
+hosts:
+  halo: {backend: rocm, model: flash, memory: 110GiB}
+  pair:
+    memory: 128GiB
+    services:
+      chat: {backend: rocm, model: flash}
+      extra: {backend: cpu, model: small, context: 4096, port: 8080}
+"""
+
+
+def test_explain_holds_against_a_host_s_memory_what_check_does(tmp_path: Path) -> None:
+    (tmp_path / "fleet.yml").write_text(HALO)
+    assert quadgen("check", "fleet.yml", cwd=tmp_path).status == 0
+    alone = quadgen("explain", "fleet.yml", "halo", cwd=tmp_path).out
+    assert "    at least 103.0 GiB of 110.0 GiB\n" in alone
+    assert (
+        "    20.0 GiB  reserve for its lookup table; not counted, since no service shares the host's memory with it\n"
+        in alone
+    )
+    assert "    at least 123.0 GiB of 128.0 GiB\n" in quadgen("explain", "fleet.yml", "pair/chat", cwd=tmp_path).out
+    for host, counted in (("halo", False), ("pair/chat", True)):
+        memory = explained("fleet.yml", host, cwd=tmp_path)["services"][0]["memory"]
+        assert [need["counted"] for need in memory["needs"]] == [True, True, True, True, counted]
+        assert memory["total"] == sum(need["bytes"] for need in memory["needs"] if need["counted"])
+
+
+def test_explain_puts_the_reason_of_a_long_value_below_it_in_the_column_of_the_others(tmp_path: Path) -> None:
+    (tmp_path / "fleet.yml").write_text(HALO)
+    lines = quadgen("explain", "fleet.yml", "halo", cwd=tmp_path).out.splitlines()
+    at = lines.index(
+        "    HALOGEN_CHECKPOINT=/models/a-directory-with-a-long-name/and-one-below/qwen38-flash-next-w4b.hgn"
+    )
+    reasons = [lines[at + 1], *(line for line in lines if line.startswith("    HALOGEN_MODEL_ID="))]
+    columns = {line.index(word) for line, word in zip(reasons, ("hosts.halo.model", "default of"), strict=True)}
+    assert len(columns) == 1
+
+
 def test_explain_says_of_each_argument_which_layer_or_rule_put_it_there(place: Path) -> None:
     text = quadgen("explain", "fleet.yml", "claw", cwd=place).out
     origin = dict(line.strip().split("  ", 1) for line in text.splitlines() if line.startswith("    --"))
@@ -308,8 +353,10 @@ def test_profiles_of_one_backend_are_a_part_of_all(place: Path) -> None:
         some = json.loads(quadgen("profiles", "--backend", backend, "--format", "json", cwd=place).out)
         assert some == [one for one in every if one["backend"] == backend]
         text = quadgen("profiles", "--backend", backend, cwd=place).out
-        assert text.startswith(f"{backend}\n")
-        assert [line for line in text.splitlines() if not line.startswith(" ")] == [backend]
+        # one block an engine, named where several have the backend
+        kinds = dict.fromkeys(one["engine"] for one in some)
+        blocks = [backend] if len(kinds) == 1 else [f"{backend}, {kind}" for kind in kinds]
+        assert [line for line in text.splitlines() if not line.startswith(" ")] == blocks
 
 
 def test_profiles_of_a_fleet_include_its_own(place: Path) -> None:

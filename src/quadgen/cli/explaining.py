@@ -1,7 +1,7 @@
 """The words of `quadgen explain`."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import typer
 
@@ -10,10 +10,13 @@ from quadgen.evidence import cost, quoted
 from quadgen.fleet.layers import Chain
 from quadgen.pipeline import Compiled, find
 from quadgen.problems import Path, Problem, Rejected
-from quadgen.resolution import Resolution
-from quadgen.resolve.memory import gib
+from quadgen.resolution import Resolution, Share
+from quadgen.resolve.memory import counted, gib
 from quadgen.resolve.report import unknown
 from quadgen.units import build
+
+_WIDEST: Final = 64
+"""Characters of an argument that has beside it why it is there."""
 
 
 def of_code(code: str) -> str:
@@ -73,12 +76,19 @@ def _variables(compiled: Compiled, resolution: Resolution) -> list[tuple[str, st
     ]
 
 
-def _memory(resolution: Resolution) -> dict[str, Any] | None:
-    if not resolution.memory:
+def _shares(compiled: Compiled, resolution: Resolution) -> list[tuple[Share, bool]]:
+    """What the service takes of the host's memory, each with whether it is held against it."""
+    services = find(compiled, resolution.host.name, None)
+    return [(share, counted(resolution, share, services)) for share in resolution.memory]
+
+
+def _memory(compiled: Compiled, resolution: Resolution) -> dict[str, Any] | None:
+    shares = _shares(compiled, resolution)
+    if not shares:
         return None
     return {
-        "needs": [{"what": share.what, "bytes": share.size} for share in resolution.memory],
-        "total": sum(share.size for share in resolution.memory),
+        "needs": [{"what": share.what, "bytes": share.size, "counted": counts} for share, counts in shares],
+        "total": sum(share.size for share, counts in shares if counts),
         "host": resolution.host.memory,
     }
 
@@ -105,7 +115,7 @@ def _record(compiled: Compiled, resolution: Resolution) -> dict[str, Any]:
         ],
         "evidence": [row.id for row in decision.rows],
         "notes": [*decision.notes, *(cost(row) for row in decision.costs), *resolution.notes],
-        "memory": _memory(resolution),
+        "memory": _memory(compiled, resolution),
     }
 
 
@@ -143,14 +153,26 @@ def _lines(compiled: Compiled, resolution: Resolution) -> list[str]:
     lines += _aligned(shown)
     variables = [(f"{name}={value}", where) for name, value, where in _variables(compiled, resolution)]
     lines += ["  environment", *_aligned(variables)] if variables else []
-    if resolution.memory:
-        total = sum(share.size for share in resolution.memory)
-        of = "" if resolution.host.memory is None else f" of {gib(resolution.host.memory)}"
-        lines += ["  memory", *_aligned([(gib(share.size), share.what) for share in resolution.memory])]
-        lines.append(f"    at least {gib(total)}{of}")
-    return lines
+    return [*lines, *_of_memory(compiled, resolution)]
+
+
+def _of_memory(compiled: Compiled, resolution: Resolution) -> list[str]:
+    shares = _shares(compiled, resolution)
+    if not shares:
+        return []
+    alone = "; not counted, since no service shares the host's memory with it"
+    total = sum(share.size for share, counts in shares if counts)
+    of = "" if resolution.host.memory is None else f" of {gib(resolution.host.memory)}"
+    shown = [(gib(share.size), share.what if counts else f"{share.what}{alone}") for share, counts in shares]
+    return ["  memory", *_aligned(shown), f"    at least {gib(total)}{of}"]
 
 
 def _aligned(pairs: list[tuple[str, str]]) -> list[str]:
-    width = min(48, max((len(left) for left, _ in pairs), default=0))
-    return [f"    {left:<{width}}  {right}" for left, right in pairs]
+    """Two columns; what is too long for the first has the second on a line of its own, below the others'."""
+    width = max((len(left) for left, _ in pairs if len(left) <= _WIDEST), default=0)
+    lines = []
+    for left, right in pairs:
+        if len(left) > width:
+            lines.append(f"    {left}")
+        lines.append(f"    {left if len(left) <= width else '':<{width}}  {right}")
+    return lines
