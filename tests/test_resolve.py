@@ -2,11 +2,29 @@
 
 import pytest
 
-from fleets import CPU, accepted, marked, one, problems, refusal, refusals, unit, values
+from fleets import CPU, ENGINES, accepted, marked, one, problems, refusal, refusals, unit, values
 
 
 def pair(first: str, second: str, host: str = "") -> str:
     return one(f"{CPU}, {host} services: {{a: {{{first}}}, b: {{{second}}}}}}}")
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ("", "cuda, rocm, vulkan, sycl or cpu"),
+        (", engine: both", "cuda or vulkan"),
+        (", engine: three", "cuda, vulkan or cpu"),
+    ],
+)
+def test_a_host_without_a_backend_is_told_of_those_that_its_engine_has(fields: str, said: str) -> None:
+    above = "".join(
+        f"  {name}: {{kind: llama.cpp, build: b10715, backends: {backends}, image: 'reg.lan/x:b10715'}}\n"
+        for name, backends in (("both", "[vulkan, cuda]"), ("three", "[cpu, vulkan, cuda]"))
+    )
+    host = f"hosts:\n  claw: {{model: plain, context: 4096{fields}}}\n"
+    problem = refusal(ENGINES.replace("models:\n", f"{above}models:\n", 1) + host)
+    assert (problem.code, problem.hint) == ("missing-key", f"add `backend:` to the host: {said}")
 
 
 CLASHES = [

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quadgen.engines.registry import ENGINES
+from quadgen.fleet.kinds import BACKENDS
 from quadgen.resolution import EngineEntry, Model
 from quadgen.resolve.catalog import Catalog
 from quadgen.resolve.report import Reporter, unknown
@@ -27,8 +28,9 @@ def backend(ask: Reporter, catalog: Catalog) -> str | None:
         named = catalog.engines.get(ask.get("engine", ""))
         if named is not None and len(named.backends) == 1:
             return next(iter(named.backends))
+        *some, last = [each for each in BACKENDS if named is None or each in named.backends]
         message = f"nobody says which backend {ask.host} has"
-        ask.add("missing-key", message, hint="add `backend:` to the host: cuda, rocm, vulkan, sycl or cpu")
+        ask.add("missing-key", message, hint=f"add `backend:` to the host: {', '.join(some)} or {last}")
     return found
 
 
