@@ -169,6 +169,15 @@ def test_every_key_of_a_service_has_its_row_and_no_row_is_of_another() -> None:
     assert sorted(set(rows) - values) == sorted(SCHEMA["$defs"]["ServiceFields"]["properties"])
 
 
+def test_every_engine_but_the_one_that_the_page_is_about_has_its_section_with_a_fleet() -> None:
+    others = set(ENGINES) - {"llama.cpp"}
+    assert others
+    for kind in others:
+        shown = [fence.text for fence in fences("docs/fleet.md") if fence.words[:1] == ("fleet",)]
+        assert section("docs/fleet.md", kind)
+        assert any(f"kind: {kind}," in text for text in shown), kind
+
+
 def test_every_shape_of_the_schema_has_its_table() -> None:
     told = {"PolicyFields", "EngineFields", "ModelFields", "ProfileFields", "CardFields", "CacheTypes", "RestartFields"}
     told |= {"HealthFields", "LimitFields", "HostFields", "HostDefaults", "ServiceFields"}
