@@ -225,6 +225,12 @@ def test_a_device_that_is_not_seen_says_where_to_add_its_card(fields: str, key: 
     assert refusal(text).hint == f"add its card to `{key}`"
 
 
+def test_a_card_that_the_host_does_not_have_is_to_be_added_to_it_first() -> None:
+    fields = "gpus: [{}, {}]\ndevices: [0, 1]\nprofile: copy\nmodel: headed\ndraft_device: CUDA2\n"
+    text = one(f"backend: cuda\nengine: cuda\ncontext: 4096\n{fields}")
+    assert refusal(text).hint == "add its card to `gpus` and `devices`"
+
+
 def test_a_device_is_one_of_the_backend_by_which_profiles_are_measured() -> None:
     both = one("model: plain\nbackend: cuda\nengine: cuda\ncontext: 4096\ndevices: [Vulkan0]\n").replace(
         "backends: [cuda]", "backends: [cuda, vulkan]"

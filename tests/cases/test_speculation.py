@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from command import quadgen
-from fleets import accepted, after, compile_text, marked, native_words, one, refusal, unit, units
+from fleets import accepted, after, compile_text, marked, native_words, one, refusal, refusals, unit, units
 from hosts import snapshot
 from quadgen.acceptance import read
 from quadgen.problems import Severity
@@ -239,6 +239,33 @@ def test_a_drafter_may_run_on_the_cpu(device: str) -> None:
     assert (after(argv, "--device"), after(argv, "--spec-draft-device")) == ("CUDA0", "none")
     problem = refusal(one(f"{NATIVE}model: headed\nbackend: cuda\nprofile: copy\ndraft_device: [none, CUDA0]\n"))
     assert (problem.code, problem.message) == ("unknown-device", "none is no device of llama-server")
+    assert problem.hint == "none stands alone"
+
+
+@pytest.mark.parametrize("device", ["1", "[1]", "[CUDA0, 1]", "[]", "true"])
+def test_a_position_is_no_device_of_a_drafter_and_that_is_all_that_is_said_of_it(device: str) -> None:
+    problem = refusal(one(f"{NATIVE}model: headed\nbackend: cuda\nprofile: copy\ndraft_device: {device}\n"))
+    assert (problem.code, marked(problem)) == ("unexpected-value", device)
+    assert problem.message == "`draft_device` takes a device name of the engine, or a list of them"
+    assert "CUDA1" in (problem.hint or "")
+    assert "none" in (problem.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("engine", "hint"),
+    [
+        ("cuda", "such as CUDA0, or none for the CPU"),
+        ("vulkan", "such as Vulkan0, or none for the CPU"),
+        ("cpu", "write none, for the CPU"),
+    ],
+)
+@pytest.mark.parametrize("device", ["cpu", "SYCL0"])
+def test_the_devices_that_are_proposed_for_a_drafter_are_those_that_its_engine_can_have(
+    engine: str, device: str, hint: str
+) -> None:
+    fields = f"{NATIVE}model: headed\nbackend: {engine}\nengine: {engine}\nprofile: copy\ndraft_device: {device}\n"
+    (problem,) = [found for found in refusals(one(fields)) if found.code == "unknown-device"]
+    assert problem.hint == hint
 
 
 @pytest.mark.parametrize(("devices", "found"), [("[CUDA1]", "CUDA1"), ("[1]", None), ("[0, 1]", None)])

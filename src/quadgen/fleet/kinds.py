@@ -26,6 +26,15 @@ def list_of_one(value: Any) -> Any:  # noqa: ANN401 - YAML holds anything
     return [value] if isinstance(value, str) else value
 
 
+def drafter_devices(value: Any) -> Any:  # noqa: ANN401 - YAML holds anything
+    """`draft_device` of a service: a device name of the engine, or several. A position in `gpus` is none."""
+    items = list_of_one(value)
+    if not isinstance(items, list) or not items or not all(type(item) is str and item for item in items):
+        hint = "such as CUDA1 or Vulkan0, counted among the cards that the service sees, or none for the CPU"
+        raise wrong("takes a device name of the engine, or a list of them", hint)
+    return items
+
+
 def named(what: str) -> BeforeValidator:
     """A key that becomes a directory, a unit or a container."""
     return BeforeValidator(lambda value: name(value, what) if isinstance(value, str) else value)
@@ -125,6 +134,7 @@ _API_KEY: Final = WithJsonSchema({
 })  # fmt: skip
 
 Names = Annotated[list[str], BeforeValidator(list_of_one), _ONE_OR_MORE]
+DrafterDevices = Annotated[list[str], PlainValidator(drafter_devices), _ONE_OR_MORE]
 Lines = Annotated[list[Line], BeforeValidator(list_of_one), _ONE_OR_MORE]
 Files = Annotated[list[FileName], BeforeValidator(list_of_one), _ONE_OR_MORE]
 Flags = dict[Annotated[str, BeforeValidator(_flag_name), _key(r"^[^-=\s][^=\s]*$")], FlagValue]

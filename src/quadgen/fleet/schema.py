@@ -24,6 +24,7 @@ from quadgen.fleet.kinds import (
     STRICT,
     ApiKey,
     Backend,
+    DrafterDevices,
     Environment,
     Files,
     Flags,
@@ -72,7 +73,7 @@ class ServiceFields(TypedDict, total=False):
     cache_type: Annotated[str | CacheTypes | None, doc("KV cache type", "q8_0", {"k": "q8_0", "v": "f16"})]
     devices: Annotated[list[Position | str] | None, doc("positions in gpus", [0])]
     draft_model: Annotated[str | None, doc("a key of models: the drafter of a profile that names none")]
-    draft_device: Annotated[Names | None, doc("engine device names for the drafter", "CUDA1")]
+    draft_device: Annotated[DrafterDevices | None, doc("engine device names for the drafter", "CUDA1")]
     mmproj: Annotated[FileName | Literal[False] | None, doc("multimodal projector")]
     chat_template_file: Annotated[FileName | Literal[False] | None, doc("Jinja chat template")]
     lora: Annotated[Files | None, doc("adapters")]
