@@ -246,6 +246,13 @@ def test_every_key_that_is_led_to_the_flags_is_a_long_name_that_a_fleet_may_give
         assert option.canonical not in OWNED.keys() | KEYS.keys() | ALWAYS | ENDING, key
 
 
+@pytest.mark.parametrize(("value", "hint"), [("[true]", "write true"), ("[false, 1]", "write false")])
+def test_a_truth_value_in_a_list_is_told_to_stand_by_itself(value: str, hint: str) -> None:
+    problem = refusal(on("b11434", f"flags: {{mmap: {value}}}\n"))
+    assert (problem.code, problem.hint) == ("unexpected-value", hint)
+    assert problem.message == "`mmap` takes true or false by itself, not in a list"
+
+
 VARIABLES = [
     ("LLAMA_ARG_CTX_SIZE", "doubles --ctx-size of llama-server", "use `context`"),
     ("LLAMA_ARG_HOST", "doubles --host of llama-server", "use `bind`"),

@@ -171,7 +171,9 @@ def _user(value: Any) -> str:  # noqa: ANN401 - YAML holds anything
 def _flag_value(value: Any) -> Any:  # noqa: ANN401 - a flag takes any YAML value
     if isinstance(value, list):
         for item in value:
-            if isinstance(item, (list, bool)) or item is None:
+            if isinstance(item, bool):
+                raise wrong("takes true or false by itself, not in a list", f"write {str(item).lower()}")
+            if isinstance(item, list) or item is None:
                 raise wrong("takes a list of texts, numbers or mappings")
             _flag_value(item)
     elif isinstance(value, dict):
