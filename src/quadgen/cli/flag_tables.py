@@ -34,13 +34,13 @@ def opened(name: str, parameter: str) -> Choice:
     return choice
 
 
-def asked(table: FlagTable, names: Sequence[str]) -> list[Option]:
+def asked(table: FlagTable, names: Sequence[str]) -> tuple[list[Option], list[Problem]]:
     """The options of these names, dashes or not, or environment variables; all of them for none.
 
-    Raises `Rejected` with a problem for each name that the build does not know.
+    With them goes a problem for each name that the build does not know.
     """
     if not names:
-        return sorted(table.options, key=lambda option: (option.canonical, option.names))
+        return sorted(table.options, key=lambda option: (option.canonical, option.names)), []
     found: dict[str, Option] = {}
     problems = []
     for name in names:
@@ -49,9 +49,7 @@ def asked(table: FlagTable, names: Sequence[str]) -> list[Option]:
             problems.append(_unknown(table, name))
         else:
             found[option.canonical] = option
-    if problems:
-        raise Rejected(problems)
-    return list(found.values())
+    return list(found.values()), problems
 
 
 def _unknown(table: FlagTable, name: str) -> Problem:

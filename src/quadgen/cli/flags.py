@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from quadgen.cli.exits import Exit, Shape, ShapeOption
+from quadgen.problems import Rejected
 
 app = typer.Typer(
     name="flags",
@@ -66,11 +67,13 @@ def show(
         typer.echo(text, nl=False)
         return
     choice = flag_tables.opened(table, _TABLE)
-    options = flag_tables.asked(choice.table, names or ())
-    if format is Shape.JSON:
-        typer.echo(flag_tables.as_json(choice, options))
-    else:
+    options, problems = flag_tables.asked(choice.table, names or ())
+    if format is Shape.TEXT:
         typer.echo(flag_tables.as_text(options), nl=False)
+    elif not problems:  # else the problems are the one document
+        typer.echo(flag_tables.as_json(choice, options))
+    if problems:
+        raise Rejected(problems)
 
 
 @app.command("diff")
