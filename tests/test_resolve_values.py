@@ -104,9 +104,10 @@ def test_a_context_for_all_slots_together_is_a_number_that_the_server_reads() ->
 
 
 def test_a_server_has_no_more_slots_than_it_can_tell_apart() -> None:
-    found = refusal(one("{model: plain, backend: cpu, engine: cpu, context: 4096, slots: 257}"))
-    assert (found.code, marked(found)) == ("unexpected-value", "257")
-    assert found.message == "llama-server has at most 256 slots, and ends at load with more"
+    for slots in ("257", "2000"):
+        found = refusal(one(f"{{model: plain, backend: cpu, engine: cpu, context: 4096, slots: {slots}}}"))
+        assert (found.code, marked(found)) == ("unexpected-value", slots)
+        assert found.message == "`slots` takes a whole number from 1 to 256"
 
 
 @pytest.mark.parametrize(

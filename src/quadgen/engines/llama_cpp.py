@@ -12,7 +12,7 @@ from quadgen.engines.llama_decided import check_decided, every_layer
 from quadgen.engines.llama_drafting import check_drafting
 from quadgen.engines.llama_extra import extra_arguments
 from quadgen.engines.llama_flags import canonical, flag_arguments, profile_arguments, stated
-from quadgen.engines.llama_options import LARGEST, QUANTISED, SLOTS
+from quadgen.engines.llama_options import LARGEST, QUANTISED
 from quadgen.engines.llama_paths import named_paths
 from quadgen.engines.llama_together import check_together
 from quadgen.engines.side_doors import NOWHERE
@@ -167,9 +167,6 @@ class LlamaCpp:
     def _server(self, ask: Ask) -> list[Argument]:
         report = ask.report
         slots = report.get("slots", 1)
-        if slots > SLOTS:
-            message = f"llama-server has at most {SLOTS} slots, and ends at load with more"
-            report.add("unexpected-value", message, "slots")
         if ask.context * slots > LARGEST:
             message = f"`context` x `slots` is {ask.context * slots} tokens, and llama-server reads at most {LARGEST}"
             report.add("unexpected-value", message, "context")

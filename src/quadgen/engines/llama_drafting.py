@@ -5,7 +5,7 @@ from typing import Final
 from quadgen.engines.base import Ask
 from quadgen.engines.drafting import Finding, beside, fits
 from quadgen.engines.llama_flags import stated
-from quadgen.engines.llama_options import BOUNDS, SLOTS
+from quadgen.engines.llama_options import BOUNDS
 
 _LOOKED_AT: Final = frozenset({"flags", "extra_args", "draft_device", "slots"})
 _USUAL: Final = 64
@@ -29,7 +29,7 @@ def check_drafting(ask: Ask) -> None:
         _report(ask, found)
     batch = _batch(ask)
     slots = ask.report.get("slots", 1)
-    if batch is not None and slots <= SLOTS:
+    if batch is not None:
         for found in fits(decision.types, decision.draft_n_max, dict(decision.flags), batch=batch, slots=slots):
             _report(ask, found)
 

@@ -41,9 +41,6 @@ PLACING: Final[Mapping[str, str]] = {
 LARGEST: Final = 2**31 - 1
 """Of a whole number that llama-server reads with std::stoi; beyond it the server ends at once."""
 
-SLOTS: Final = 256
-"""At most: LLAMA_MAX_SEQ of src/llama-cparams.h; with more the server ends at load."""
-
 _LAYERS: Final = 1024
 """Twice as many as a model may have (LLAMA_MAX_LAYERS of src/llama-hparams.h). The server notes each; with all that is
 placed so, one list of 4096 must not be full (llama_max_tensor_buft_overrides of src/llama.cpp), or it aborts at load.

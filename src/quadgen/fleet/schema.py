@@ -39,7 +39,6 @@ from quadgen.fleet.kinds import (
 )
 from quadgen.fleet.values import (
     AbsolutePath,
-    Count,
     Duration,
     FileName,
     Key,
@@ -47,6 +46,7 @@ from quadgen.fleet.values import (
     Port,
     Position,
     Size,
+    Slots,
     Text,
     Tokens,
     UnitValue,
@@ -69,7 +69,7 @@ class ServiceFields(TypedDict, total=False):
     network: Annotated[Lines | None, doc("a Podman network, NAME.network, or host")]
     alias: Annotated[Line | None, doc("the model's name in the API; default: the model's key")]
     context: Annotated[Tokens | None, doc("tokens that one conversation may use", 32768)]
-    slots: Annotated[Count | None, doc("conversations at once", 1)]
+    slots: Annotated[Slots | None, doc("conversations at once", 1)]
     cache_type: Annotated[str | CacheTypes | None, doc("KV cache type", "q8_0", {"k": "q8_0", "v": "f16"})]
     devices: Annotated[list[Position | str] | None, doc("positions in gpus", [0])]
     draft_model: Annotated[str | None, doc("a key of models: the drafter of a profile that names none")]

@@ -220,6 +220,8 @@ Size = Annotated[int, PlainValidator(size), _json(type="string", pattern=f"^{_SI
 Duration = Annotated[int, PlainValidator(duration), _json(type=["string", "integer"])]
 Port = Annotated[int, PlainValidator(port), _json(type="integer", minimum=1, maximum=65535)]
 Count = Annotated[int, whole(1, 1024), _json(type="integer", minimum=1, maximum=1024)]
+Slots = Annotated[int, whole(1, 256), _json(type="integer", minimum=1, maximum=256)]
+"""As many as any engine has: LLAMA_MAX_SEQ of llama.cpp's src/llama-cparams.h, with more of which it ends at load."""
 Tokens = Annotated[int, whole(1, 2**31 - 1), _json(type="integer", minimum=1)]
 Position = Annotated[int, whole(0, 63), _json(type="integer", minimum=0, maximum=63)]
 Width = Annotated[int, whole(1, 1024), _json(type="integer", minimum=1, maximum=1024)]
