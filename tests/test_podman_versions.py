@@ -122,7 +122,8 @@ def test_readiness_is_told_by_an_argument_where_only_podman_itself_knows_it(podm
 def test_a_podman_that_cannot_wait_for_a_probe_is_refused_with_the_ways_out(podman: str) -> None:
     problem = refusal(one(f'{CPU}, podman: "{podman}"}}'))
     assert problem.code == "unsupported-key"
-    assert problem.message == f"Podman {podman} has no Notify=healthy (new in 5.0.0, and as --sdnotify in 4.7.0)"
+    words = "no Notify=healthy (new in 5.0.0, and as --sdnotify=healthy in 4.7.0)"
+    assert problem.message == f"Podman {podman} has {words}"
     assert problem.hint == (
         "use Podman 4.7.0 or newer, or runtime: systemd, or `health: false` to start without waiting for the server"
     )

@@ -136,7 +136,8 @@ def newness(section: str, key: str, podman: str) -> tuple[str, str]:
     other = _LATER.get(key) if section == "Container" else None
     if other is None or at_least(podman, other):
         return f"new in {since}", since
-    return f"new in {since}, and as {_ARGUMENTS[key].rstrip('=')} in {other}", other
+    said = "--sdnotify=healthy" if key == "Notify" else _ARGUMENTS[key].rstrip("=")
+    return f"new in {since}, and as {said} in {other}", other
 
 
 def repeats(section: str, key: str) -> bool:
