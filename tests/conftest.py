@@ -7,11 +7,13 @@ the environment as it is).
 
 import os
 import socket
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from parts import MISSING
 from walls import OUTWARD, guarded, guarded_look_up
 
 SUITE_SETTINGS = {"QUADGEN_PARTS", "QUADGEN_PARTS_REQUIRED", "QUADGEN_LLAMA_SERVER"}
@@ -69,3 +71,15 @@ def _no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     for name in OUTWARD:
         monkeypatch.setattr(socket.socket, name, guarded(getattr(socket.socket, name), loopback=loopback))
     monkeypatch.setattr(socket, "getaddrinfo", guarded_look_up(socket.getaddrinfo, loopback=loopback))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let a real part that is missing be one line of the summary, however many tests skip for it.
+
+    pytest counts skips by place and reason, and takes a test's own place where a fixture skips it.
+    """
+    report = yield
+    if report.skipped and isinstance(report.longrepr, tuple) and MISSING in report.longrepr[2]:
+        report.longrepr = ("tests/parts.py", 1, report.longrepr[2])
+    return report

@@ -17,6 +17,8 @@ from fetching import cache, is_program
 
 HOME = cache(os.environ)
 REQUIRED = os.environ.get("QUADGEN_PARTS_REQUIRED") == "1"
+MISSING = "real part missing"
+"""How the reason begins for which a test of a real part is skipped or fails."""
 OLDEST = "5.4.2"
 """The Podman that quadgen renders for by default: Debian 13's."""
 _HEADING = re.compile(r"^---(?:.*/)?([^/\n]+)---\n", re.MULTILINE)
@@ -71,7 +73,7 @@ class Quadlet:
 
 def missing(part: str, made: str = "fetches") -> Path:
     """Skip the test that asked for `part`, or fail it where parts are required. Never returns."""
-    reason = f"real part missing: {part} (make parts {made} it)"
+    reason = f"{MISSING}: {part} (make parts {made} it)"
     if REQUIRED:
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
