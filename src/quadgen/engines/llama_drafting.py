@@ -6,6 +6,7 @@ from quadgen.engines.base import Ask
 from quadgen.engines.drafting import Finding, beside, fits
 from quadgen.engines.llama_flags import stated
 from quadgen.engines.llama_options import BOUNDS
+from quadgen.engines.llama_values import whole
 
 _LOOKED_AT: Final = frozenset({"flags", "extra_args", "draft_device", "slots"})
 _USUAL: Final = 64
@@ -60,7 +61,8 @@ def _batch(ask: Ask) -> int | None:
     """Tokens of a batch, by the flags or else by the build; None where it cannot be that many."""
     option = ask.engine.table.find("--batch-size")
     said = _said(ask, "--batch-size") if option is None or stated(ask, option.canonical) else option.default
-    return int(str(said)) if str(said).isdecimal() and int(str(said)) >= BOUNDS["--batch-size"][0] else None
+    batch = whole(said)
+    return batch if batch is not None and batch >= BOUNDS["--batch-size"][0] else None
 
 
 def _said(ask: Ask, option: str) -> object:

@@ -8,6 +8,7 @@ from typing import Final
 
 from quadgen.engines.base import Ask
 from quadgen.engines.llama_flags import canonical, stated
+from quadgen.engines.llama_values import whole
 from quadgen.resolution import Argument
 
 _ONE: Final = (
@@ -46,7 +47,8 @@ def check_together(ask: Ask, arguments: Iterable[Argument]) -> None:
             keys = _keys(ask, name)
             ask.report.add("does-not-compose", message, *keys, hint=f"add {other}", at_key=keys[0] == "flags")
     slots = ask.report.get("slots", 1)
-    if "--batch-size" in told and not ask.decision.types and int(str(told["--batch-size"].words[1])) < slots:
+    batch = whole(told["--batch-size"].words[1]) if "--batch-size" in told and not ask.decision.types else None
+    if batch is not None and batch < slots:
         message = f"a batch must hold a token of each slot, and there are {slots}: the server aborts at load"
         ask.report.add("does-not-compose", message, *_keys(ask, "--batch-size"), hint=f"at least {slots}")
     if "--split-mode" in told:
@@ -63,8 +65,8 @@ def _split(ask: Ask, mode: str) -> Iterator[tuple[str, str, Sequence[str | int]]
     main = stated(ask, "--main-gpu")
     if mode != "none" or main is None or not many:
         return
-    number = str(main[1])
-    if number.lstrip("-").isdecimal() and not 0 <= int(number) < many:
+    number = whole(main[1])
+    if number is not None and not 0 <= number < many:
         message = f"main-gpu {number} is none of the {many} devices of this service, {', '.join(ask.devices.names)}"
         yield message, f"0 to {many - 1}, in their order" if many > 1 else "leave it out", main[0]
 

@@ -44,6 +44,11 @@ def value_text(value: Any) -> str:  # noqa: ANN401 - a flag takes any YAML value
     return text_of(value)
 
 
+def whole(value: object) -> int | None:
+    """A value as the whole number that the server reads; None where it is none, which a flag table need not know."""
+    return int(str(value)) if _INTEGER.fullmatch(str(value)) else None
+
+
 def check(ask: Ask, option: Option, name: str, value: str, *keys: str | int) -> bool:
     """Whether the build takes a value, and takes it as it is meant; reports why not.
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from quadgen.engines import drafters
 from quadgen.engines.base import Ask, Engine, Paths
 from quadgen.engines.registry import ENGINES
 from quadgen.engines.side_doors import reaches_speculation_flag
@@ -163,7 +164,7 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
     image = program.image(ask, engine, kind, backend) if host.runtime == "podman" else ""
     native = host.runtime == "systemd" and "systemd" in kind.runtimes
     binary = program.binary(ask, engine, host) if native else ""
-    drafts = decided is None or any(each.startswith("draft-") for each in decision.types)
+    drafts = decided is None or bool(drafters.drafts(decision.types))
     device_names.check(ask, engine, backend, seen, kind, drafts=drafts)
     models_dir = files.clean(files.at_home(ask.get("models_dir", "/srv/models"), host)).rstrip("/") or "/"
     shelf = files.Shelf(ask, host, models_dir, writable=model.file is None, cached=kind.box.read_only)
