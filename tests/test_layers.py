@@ -15,11 +15,11 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         "what people write",
         frozenset(
-            {"acceptance", "document", "evidence", "facts", "fleet", "locating", "server_log", "speculation"}
+            {"acceptance", "document", "evidence", "facts", "fleet", "gguf", "locating", "server_log", "speculation"}
             | {"validation"}
         ),
     ),
-    ("deciding", frozenset({"engines", "resolution", "resolve"})),
+    ("deciding", frozenset({"engines", "locking", "resolution", "resolve"})),
     (
         "writing",
         frozenset(

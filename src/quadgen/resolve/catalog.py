@@ -152,7 +152,8 @@ def _address(url: str) -> tuple[str, str, str | None] | None:
     return None
 
 
-def _models(fleet: Fleet, sink: Collector) -> dict[str, Model]:
+def checked_models(fleet: Fleet, sink: Collector) -> dict[str, Model]:
+    """The models of a fleet, with every mistake that can be seen without their files."""
     found = {}
     for name, fields in (fleet.data.get("models") or {}).items():
         path: Path = ("models", name)
@@ -188,7 +189,7 @@ def _models(fleet: Fleet, sink: Collector) -> dict[str, Model]:
 
 def build(fleet: Fleet, learned: Mapping[str, FlagTable], tables: Tables, sink: Collector) -> Catalog:
     """Check everything that hosts may name; `learned` holds the flag tables that engines name, by path."""
-    models = _models(fleet, sink)
+    models = checked_models(fleet, sink)
     return Catalog(
         engines=_engines(fleet, learned, tables, sink), models=models, profiles=profiles.build(fleet, models, sink)
     )

@@ -1,0 +1,1 @@
+"""What checkpoints are, from their headers alone: heads, vocabularies, and what they take of memory."""
