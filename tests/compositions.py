@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-Then = Literal["exits", "aborts", "dies", "fails", "plain", "idle", "drafts"]
-"""What the server does: ends at load with status 1, by a signal at load, or by a signal at the first request;
+Then = Literal["exits", "aborts", "crashes", "dies", "fails", "plain", "idle", "drafts"]
+"""What the server does: ends at load with status 1, by abort(), or by a fault; is aborted at the first request;
 answers every request with an error; serves without speculating; speculates and drafts nothing; drafts."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 NO_HEAD = ("context type MTP requested but model doesn't contain MTP layers", "failed to create MTP context",

@@ -49,6 +49,10 @@ class Model:
     """Tokens that have another text than usual, by id."""
     bos: bool = True
     """Whether every text begins with a token of its own."""
+    mask: bool = True
+    """Whether there is a token for what is to be guessed."""
+    kind: str | None = None
+    """`general.type`, where the file says it."""
 
 
 def _keys(layers: int, **more: Any) -> dict[str, Any]:
@@ -155,16 +159,21 @@ def make(directory: Path, name: str) -> Path:
     """Write one of `MODELS` below `directory`, unless it is there, and give its path."""
     path = directory / f"{name}.gguf"
     if not path.exists():
-        _write(path, MODELS[name]())
+        write(path, MODELS[name]())
     return path
 
 
-def _write(path: Path, model: Model) -> None:
+def write(path: Path, model: Model) -> None:
+    """Write a file of what it shall be."""
     writer = GGUFWriter(path, model.arch)
+    if model.kind is not None:
+        writer.add_type(model.kind)
     for name, value in model.keys.items():
         key = f"{model.arch}.{name}"
         if isinstance(value, list):
             writer.add_array(key, value)
+        elif isinstance(value, bool):
+            writer.add_bool(key, value)
         elif isinstance(value, float):
             writer.add_float32(key, value)
         else:
@@ -178,18 +187,24 @@ def _write(path: Path, model: Model) -> None:
     writer.close()
 
 
-def _tokenizer(writer: GGUFWriter, model: Model) -> None:
+def texts(model: Model) -> list[str]:
+    """Its tokens, in the order of their ids."""
     words = [*_SPECIAL, *(f"▁w{number}" for number in range(model.size - len(_SPECIAL)))]
     for token, text in model.texts.items():
         words[token] = text
+    return words
+
+
+def _tokenizer(writer: GGUFWriter, model: Model) -> None:
     writer.add_tokenizer_model("llama")
-    writer.add_token_list(words)
+    writer.add_token_list(texts(model))
     writer.add_token_scores([-float(number) for number in range(model.size)])
     writer.add_token_types([*_KINDS, *[1] * (model.size - len(_KINDS))])
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
     writer.add_unk_token_id(0)
-    writer.add_mask_token_id(0)
+    if model.mask:
+        writer.add_mask_token_id(0)
     writer.add_add_bos_token(model.bos)
 
 

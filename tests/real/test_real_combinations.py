@@ -1,11 +1,9 @@
 """The real llama-server and quadgen on the same settings: what the one does, the other allows or refuses."""
 
 import json
-import re
 import signal
 import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
@@ -21,17 +19,9 @@ from parts import llama_server
 from quadgen.engines.draft_settings import width
 from quadgen.engines.drafters import DRAFTERS
 from quadgen.problems import Severity
+from speculating import ADDED, QUICK, WORDS, ask, drafted, eventually, seen
 
 pytestmark = [pytest.mark.loopback]
-
-QUICK = ("--threads", "1", "--no-warmup", "--cache-ram", "0", "--log-verbosity", "4")
-"""Of every server here. Which types run is said at this verbosity alone."""
-WORDS = [1, *range(tiny_gguf.FIRST, tiny_gguf.VOCABULARY), *range(tiny_gguf.FIRST, tiny_gguf.VOCABULARY)]
-"""A prompt that counts twice, so that a model that counts finds there what it says."""
-PATIENCE = 10.0
-"""Seconds that a server has for dying of a request, and for saying why."""
-_ADDED = re.compile(r"adding speculative implementation '(.+)'")
-_POSITION = re.compile(r'accepted_tokens_per_pos_total\{position="(\d+)"\}')
 
 
 @pytest.fixture(scope="module")
@@ -95,44 +85,8 @@ def rendered(row: Composition, models: Path) -> list[str]:
     return found[:port] + found[port + 2 :]
 
 
-def eventually(holds: Callable[[], bool]) -> None:
-    """Wait until something holds, or long enough: a server writes its log in a thread of its own."""
-    late = time.monotonic() + PATIENCE
-    while not holds() and time.monotonic() < late:
-        time.sleep(0.01)
-
-
-def ask(server: serving.Server, slot: int) -> tuple[int, Any] | None:
-    """Let it count on; None where it dies of that."""
-    body = {"prompt": WORDS, "n_predict": 120, "temperature": 0, "ignore_eos": True, "cache_prompt": False}
-    try:
-        return server.post("/completion", body | {"id_slot": slot})
-    except (OSError, HTTPException):
-        eventually(lambda: server.status is not None)
-        return None
-
-
-def seen(server: serving.Server, row: Composition) -> tuple[str, list[str]]:
-    """What the server did, in the words of `Then`, and the types that it runs."""
-    if not server.ready:
-        return ("exits" if server.status == 1 else "aborts" if server.status == -6 else f"{server.status}"), []
-    _, slots = server.get("/slots")
-    speculates = {slot["speculative"] for slot in slots}
-    assert (len(slots), len(speculates)) == (row.slots, 1)
-    active = [found[1] for found in map(_ADDED.search, server.log) if found] if speculates == {True} else []
-    answers = [ask(server, slot) for slot in range(row.slots)]
-    if None in answers:
-        return ("dies" if server.status == -6 else f"{server.status}"), active
-    (status,) = {answer[0] for answer in answers if answer}
-    if status != 200:
-        return ("fails" if status == 500 else f"{status}"), active
-    drafted = {answer[1]["timings"].get("draft_n", 0) > 0 for answer in answers if answer}
-    assert len(drafted) == 1, "one slot drafts and another does not"
-    return ("drafts" if drafted == {True} else "idle" if active else "plain"), active
-
-
 def check_engine(server: serving.Server, row: Composition) -> None:
-    then, active = seen(server, row)
+    then, active = seen(server, row.slots)
     assert then == row.then, server.log
     eventually(lambda: all(part in "\n".join(server.log) for part in row.says))
     assert [part for part in row.says if part not in "\n".join(server.log)] == [], server.log
@@ -140,8 +94,7 @@ def check_engine(server: serving.Server, row: Composition) -> None:
         asked = (row.active or row.types).split(",")
         assert active == [kind for kind in DRAFTERS if kind in asked], "all of them, in the engine's own order"
     if then == "drafts":
-        positions = {int(found) + 1 for found in _POSITION.findall(server.get("/metrics")[1])}
-        assert max(positions) == max(width(kind, row.draft_n_max, row.flags) for kind in active)
+        assert drafted(server) == max(width(kind, row.draft_n_max, row.flags) for kind in active)
 
 
 def check(row: Composition, models: Path) -> None:
@@ -210,7 +163,7 @@ def running(models: Path, *more: str, env: Mapping[str, str] = serving.NOTHING) 
     """The types that run beside these words."""
     with serving.start(llama_server(), "--model", str(models / "plain.gguf"), *more, *QUICK, env=env) as server:
         assert server.ready, server.log
-        return [found[1] for found in map(_ADDED.search, server.log) if found]
+        return [found[1] for found in map(ADDED.search, server.log) if found]
 
 
 def test_types_add_up_over_options_variables_and_config_files(models: Path, tmp_path: Path) -> None:
