@@ -98,7 +98,6 @@ _WIDTH = "embedding size mismatch"
 _LAYER = 'GGML_ASSERT(t_layer_inp[il] != nullptr && "layer input tensor is null") failed'
 _NOT_EAGLE3 = "draft model is not eagle3 (expected 3"
 _MTP = {"target": "headed", "error": "head-missing"}
-_CONFLICT = {"target": "headed", "error": "head-conflict"}
 
 PAIRS = (
     # which tokens
@@ -137,15 +136,15 @@ PAIRS = (
     _poor("draft-dspark", "dflash"),
     # heads
     _good("draft-mtp", "head", target="headed"),
-    _good("draft-mtp", "headed", target="headed", warning="head-conflict"),
+    _good("draft-mtp", "headed", target="headed", warning="does-not-compose"),
     _good("draft-mtp", "hy-head", target="hy-stripped"),
     _bad("draft-mtp", "stripped", "exits", "'blk.2.attn_norm.weight' not found", **_MTP),
     _bad("draft-mtp", "head-bare", "exits", "'token_embd.weight' not found", **_MTP),
     _bad("draft-mtp", "head-shared", "exits", "'token_embd.weight' not found", **_MTP),
     _bad("draft-mtp", "head-no-norm", "exits", "'output_norm.weight' not found", **_MTP),
-    _bad("draft-mtp", "head-narrow", "aborts", "must match the target h_nextn width", **_CONFLICT),
-    _poor("draft-mtp", "head", error="head-conflict"),
-    _poor("draft-mtp", "hy-head", **_CONFLICT),
+    _bad("draft-mtp", "head-narrow", "aborts", "must match the target h_nextn width", target="headed"),
+    _poor("draft-mtp", "head"),
+    _poor("draft-mtp", "hy-head", target="headed"),
     # drafters of hidden states
     _good("draft-eagle3", "eagle3"),
     _good("draft-eagle3", "eagle3-bare"),

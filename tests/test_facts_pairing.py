@@ -110,7 +110,7 @@ def test_streams_make_a_hidden_state_wider() -> None:
         tiny_facts.of("head"), architecture="deepseek4", heads=(3,), keys={**layers, "hyper_connection.count": 2}
     )
     head = replace(head, weights=replace(head.weights, blocks=(0, 0, 0, 8)))
-    assert [each.code for each in objections(target, head, "draft-mtp")] == ["head-conflict"]
+    assert [each.code for each in objections(target, head, "draft-mtp")] == ["does-not-compose"]
     same = replace(head, keys={**layers, "hyper_connection.count": 4})
     assert list(objections(target, same, "draft-mtp")) == []
 
@@ -253,7 +253,7 @@ def test_the_digests_decide_as_the_engine_does_from_all_texts(ours: list[str], t
 @given(made_facts.every, made_facts.every, st.sampled_from(TYPES), st.integers(1, 99))
 def test_any_two_files_can_be_asked(target: Facts, drafter: Facts, spec_type: str, width: int) -> None:
     for each in (*objections(target, drafter, spec_type, width=width, p_min=0.5), *own_head(target, width=width)):
-        assert each.code in {"does-not-compose", "head-missing", "head-conflict"}
+        assert each.code in {"does-not-compose", "head-missing"}
         assert each.sentence
 
 

@@ -56,7 +56,7 @@ def same_width(ours: int | None, theirs: int | None, called: tuple[str, str]) ->
     """The hidden state of a head must be as wide as its model's (spec:1437)."""
     if ours is not None and theirs is not None and ours != theirs:
         yield Objection(
-            code="head-conflict", note=_AT_LOAD, hint="name the head that was published with the model",
+            code="does-not-compose", note=_AT_LOAD, hint="name the head that was published with the model",
             sentence=f"{called[1]} is the head of a model with hidden states of {theirs}, and {called[0]} has {ours}",
         )  # fmt: skip
 

@@ -191,7 +191,7 @@ def _sidecar(pair: Pair) -> Iterator[Objection]:
             else "the server starts healthy, and no draft can be right"
         )
         yield Objection(
-            code="head-conflict", note=then,
+            code="does-not-compose", note=then,
             sentence=f"{pair.draft} is the head of a {wanted} model, and {pair.model} is {target.architecture}",
             hint="name the head that was published with the model",
         )  # fmt: skip
@@ -199,7 +199,7 @@ def _sidecar(pair: Pair) -> Iterator[Objection]:
     yield from same_width(out_width(target), out_width(drafter), (pair.model, pair.draft))
     if kind(drafter) is Kind.MODEL:
         yield Objection(
-            code="head-conflict", severity=Severity.WARNING,
+            code="does-not-compose", severity=Severity.WARNING,
             sentence=f"{pair.draft} is a whole model, and only its MTP head is run",
             note="all of its blocks are loaded beside the model's",
             hint="`mtp: true` where it is the model's own file, or a file with the head alone",
