@@ -3,7 +3,8 @@
 A fence begins with its language and what it is. `yaml fleet` is a whole fleet.yml, and `yaml more` is laid over the
 one above it as `defaults` is under a host; both name the codes that they are reported with, and none where they are
 fine. `yaml fixed` is laid over it too, but nothing after it is laid over that. `yaml ledger` is measurements/own.yml
-beside the fleet, `yaml row` a part of a ledger, `yaml play` is Ansible's. `sh CODE` is run, and reports that code.
+beside the fleet, `yaml lock` is models.lock.yml there up to the end of its section, `yaml row` a part of a ledger,
+`yaml play` is Ansible's. `sh CODE` is run, and reports that code.
 """
 
 import json
@@ -19,6 +20,7 @@ from quadgen.problems import Collector, Problem, Rejected
 from source import ROOT
 
 LEDGER = "measurements/own.yml"
+LOCK = "models.lock.yml"
 MADE = re.compile(r"(?P<head><!-- made: (?P<order>[^\n]+) -->\n)(?P<shown>.*?)(?P<foot><!-- end -->)", re.DOTALL)
 """A block that a program writes; see blocks.py."""
 
@@ -34,6 +36,7 @@ class Stand:
     """The fleet file as it stands in the page, so that places in it are true; None after a `yaml more`."""
     data: Any = None
     ledger: str | None = None
+    lock: str | None = None
 
     @property
     def fleet(self) -> str:
@@ -43,7 +46,8 @@ class Stand:
     @property
     def files(self) -> dict[str, str]:
         """What stands beside it."""
-        return {LEDGER: self.ledger} if self.ledger else {}
+        beside = {LEDGER: self.ledger, LOCK: self.lock}
+        return {name: text for name, text in beside.items() if text}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +74,9 @@ class Fence:
             named = {"measurements": [LEDGER]}
             return Stand(data=self.above.data and lay(self.above.data, named), ledger=self.text)
         if kind == "fleet":
-            return Stand(text=self.text, data=_data(self.text), ledger=self.above.ledger)
+            return replace(self.above, text=self.text, data=_data(self.text))
+        if kind == "lock":
+            return replace(self.above, lock=self.text)
         if kind in {"more", "fixed"}:
             return replace(self.above, text=None, data=lay(self.above.data, _data(self.text)))
         return self.above
@@ -91,12 +97,16 @@ def fences(page: str) -> Iterator[Fence]:
     """Every fence of a page, in order. What a fleet that is not fine says does not stand for those below it."""
     stand = Stand()
     text = read(page)
+    end = 0
     for found in _FENCE.finditer(text):
+        if "\n## " in text[end : found.start()]:
+            stand = replace(stand, lock=None)
+        end = found.end()
         language, *words = found["info"].split() or [""]
         line = text.count("\n", 0, found.start()) + 1
         fence = Fence(page=page, line=line, language=language, words=tuple(words), text=found["text"], above=stand)
         yield fence
-        if words in (["fleet"], ["more"], ["ledger"]):
+        if words in (["fleet"], ["more"], ["ledger"], ["lock"]):
             stand = fence.stand
 
 

@@ -114,7 +114,7 @@ def libraries(module: Module) -> Iterator[tuple[ast.stmt, str]]:
 
 
 def calls(module: Module) -> Iterator[tuple[ast.AST, str]]:
-    """Every name or attribute that is read, dotted as it is written (`sys.exit`, `print`, `os.environ`)."""
+    """Every name that is read and every attribute, dotted as it is written (`sys.exit`, `print`, `os.environ`)."""
     for node in ast.walk(module.tree):
-        if isinstance(node, ast.Name | ast.Attribute):
+        if isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)):
             yield node, ast.unparse(node)

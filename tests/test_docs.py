@@ -19,7 +19,7 @@ from quadgen.resolution import STOP_GRACE
 from quadgen.resolve import timing
 from source import ROOT
 
-KINDS = {"fleet", "more", "fixed", "ledger", "row", "play"}
+KINDS = {"fleet", "more", "fixed", "ledger", "lock", "row", "play"}
 LANGUAGES = {"yaml", "sh", "console", "ini", "text"}
 DRAWN = re.compile(r"[╭╮╰╯│─]|<[a-z|]+>")
 """How Typer frames a help text and names a kind of value, which differs from release to release."""

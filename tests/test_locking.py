@@ -9,7 +9,7 @@ from quadgen.document import load
 from quadgen.facts.record import Facts, Lock
 from quadgen.fleet.load import Fleet
 from quadgen.fleet.load import load as load_fleet
-from quadgen.locking import Named, changes, contradictions, file_name, named, pattern, renewed
+from quadgen.locking import Named, changes, contradictions, file_name, literal_pattern, named, renewed
 from quadgen.problems import Collector
 
 FLEET = """\
@@ -30,9 +30,10 @@ hosts:
   claw: {model: chat, rootless: ada, profile: drafted, lora: [style.gguf]}
   forge:
     groups: [big]
+    home: /var/lib/llm
     services:
       a: {model: chat, mmproj: other-mmproj.gguf}
-      b: {model: hub, draft_model: draft, home: /var/lib/llm}
+      b: {model: hub, draft_model: draft}
       c: {model: chat, models_dir: /srv/models, mmproj: false}
   halo: {model: flash}
 """
@@ -74,7 +75,7 @@ def test_a_file_is_where_the_services_that_use_it_have_their_models() -> None:
         "flash.hgn": ["/srv/models/flash.hgn"],
         "idle.gguf": ["/srv/models/idle.gguf"],
         "other-mmproj.gguf": ["/data/models/other-mmproj.gguf"],
-        "~/drafts/draft.gguf": ["/home/ada/drafts/draft.gguf", "/root/drafts/draft.gguf"],
+        "~/drafts/draft.gguf": ["/home/ada/drafts/draft.gguf", "/var/lib/llm/drafts/draft.gguf"],
     }  # fmt: skip
 
 
@@ -138,7 +139,7 @@ def test_the_lock_stands_beside_the_fleet_unless_the_fleet_says_where(said: str,
 
 
 def test_a_name_with_the_signs_of_a_pattern_matches_itself_alone() -> None:
-    assert pattern("a[1]*?.yml") == "a[[]1][*][?].yml"
+    assert literal_pattern("a[1]*?.yml") == "a[[]1][*][?].yml"
 
 
 def sized(declared: str, size: int, name: str = "a.gguf") -> list[str]:

@@ -18,11 +18,14 @@ DIRECTORIES = sorted(path.name for path in HERE.iterdir())
 HARMLESS = {"context-unknown", "deprecated-flag", "image-unverified", "sandbox-loosened"}
 """Codes that never refuse a fleet."""
 ELSEWHERE = {
+    "ambiguous-file",  # of the directories that `quadgen lock` looks into
     "file-missing",  # of a rendered tree
     "foreign-drop-in",
     "generator-differs",
     "generator-refused",
+    "lock-differs",  # of `quadgen lock --check`
     "not-ours",  # of the output directory
+    "not-recorded",  # of `quadgen lock`
     "not-verified",
     "nothing-to-verify",
     "systemd-refused",

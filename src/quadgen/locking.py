@@ -61,7 +61,7 @@ def file_name(fleet: Fleet, sink: Collector) -> str | None:
     return None
 
 
-def pattern(name: str) -> str:
+def literal_pattern(name: str) -> str:
     """The glob pattern that matches a file of this name and no other."""
     return "".join(f"[{char}]" if char in "*?[" else char for char in name)
 

@@ -13,9 +13,12 @@ from quadgen.engines.flags import FlagTable, load_table
 from quadgen.engines.registry import ENGINES
 from quadgen.engines.tables import choose_for
 from quadgen.evidence import Ledger, Row, read_ledger, shipped_rows
+from quadgen.facts import lock_file
+from quadgen.facts.record import Lock
 from quadgen.fleet.load import Fleet
 from quadgen.fleet.load import load as load_fleet
 from quadgen.locating import located, owner
+from quadgen.locking import contradictions, file_name, literal_pattern
 from quadgen.manifest import Manifests, Rendered, too_new
 from quadgen.problems import Collector, Path, Problem, Rejected, Severity, Unavailable
 from quadgen.render import Renderer
@@ -104,6 +107,14 @@ class _Reading:
     def _line(self, file: str, path: Path) -> int:
         document = self.documents.get(file)
         return document.locate(path).line if document is not None else 1
+
+    def lock(self, fleet: Fleet) -> Lock:
+        """What is recorded of the fleet's checkpoints; nothing where there is no lock yet."""
+        name = file_name(fleet, self.sink)
+        if name is None or not self.files.matching(literal_pattern(name)):
+            return Lock()
+        document = self.document(name, self.files.read(name))
+        return lock_file.parse(name, document.data, self.sink) if document is not None else Lock()
 
     def learned(self, fleet: Fleet) -> dict[str, FlagTable]:
         found: dict[str, FlagTable] = {}
@@ -210,6 +221,8 @@ def compile_fleet(
         raise Rejected(located(sink.problems, reading.documents, name, None))
     fleet = load_fleet(document, sink)
     ledger = reading.ledger(fleet)
+    lock = reading.lock(fleet)
+    sink.extend(contradictions(fleet, lock))
     learned = reading.learned(fleet)
     if tables is not None:
         other = tables(fleet, learned)
