@@ -17,7 +17,11 @@ _HEAD = re.compile(r"blk\.(\d+)\.nextn\.eh_proj\.weight")
 @cache
 def of(name: str) -> Facts:
     """What the header of `tiny_pairs.make(..., name)` says."""
-    model = tiny_pairs.MODELS[name]()
+    return of_model(tiny_pairs.MODELS[name](), name)
+
+
+def of_model(model: tiny_gguf.Model, name: str) -> Facts:
+    """What the header of a file says that is written of `model`."""
     sizes = {name: 4 * prod(shape) for name, shape in model.shapes.items()}
     blocks: dict[int, int] = {}
     for tensor, size in sizes.items():
