@@ -12,8 +12,22 @@ from typing import Final
 
 import tiny_gguf
 import tiny_states
-from tiny_blocks import AROUND, EXPERT_KEYS, LATENT, NEXTN, NOPE, WINDOW, attend, built, fed, header, qk_norms, routed
-from tiny_gguf import HEADS, KEYS, LAYERS, VOCABULARY, WIDTH, Model, Shapes
+from tiny_blocks import (
+    AROUND,
+    EXPERT_KEYS,
+    LATENT,
+    NEXTN,
+    NOPE,
+    WINDOW,
+    attend,
+    built,
+    fed,
+    header,
+    named,
+    qk_norms,
+    routed,
+)
+from tiny_gguf import HEADS, INNER, KEYS, LAYERS, VOCABULARY, WIDTH, Model, Shapes
 
 
 def _gemma3() -> Model:
@@ -43,6 +57,28 @@ def _gemma4() -> Model:
         length = KEYS if slid else 2 * KEYS
         blocks.append(attend(kv, keys=length) | qk_norms(length) | fed() | AROUND)
     return built("gemma4", keys, blocks, rope_freqs=(KEYS,))
+
+
+def _gemma4_assistant() -> Model:
+    """Two heads for `gemma4`, of half its width: they have queries, and read its keys and values."""
+    width = WIDTH // 2
+    keys = header(
+        2, nextn_predict_layers=2, embedding_length=width, embedding_length_out=WIDTH, attention__key_length=2 * KEYS,
+        attention__value_length=2 * KEYS, attention__key_length_swa=KEYS, attention__value_length_swa=KEYS,
+        attention__sliding_window=WINDOW, attention__sliding_window_pattern=[True, False],
+        rope__dimension_count=2 * KEYS, rope__dimension_count_swa=KEYS,
+    )  # fmt: skip
+    shapes: Shapes = {
+        "token_embd.weight": (width, VOCABULARY), "output_norm.weight": (width,), "rope_freqs.weight": (KEYS,),
+        "nextn.pre_projection.weight": (2 * WIDTH, width), "nextn.post_projection.weight": (width, WIDTH),
+    }  # fmt: skip
+    for block, length in enumerate((KEYS, 2 * KEYS)):
+        shapes |= named(f"blk.{block}.", {
+            **dict.fromkeys(("attn_norm", "ffn_norm", *AROUND), (width,)), "attn_q": (width, HEADS * length),
+            "attn_output": (HEADS * length, width), "attn_q_norm": (length,), "layer_output_scale": (1,),
+            "ffn_gate": (width, INNER), "ffn_up": (width, INNER), "ffn_down": (INNER, width),
+        })  # fmt: skip
+    return Model(arch="gemma4-assistant", keys=keys, shapes=shapes)
 
 
 def _gemma3n() -> Model:
@@ -136,11 +172,13 @@ MODELS: Final[Mapping[str, Callable[[], Model]]] = {
     "step35": _step35,
 }
 """By architecture, and what is unusual of it."""
+DRAFTERS: Final[Mapping[str, Callable[[], Model]]] = {"gemma4-assistant": _gemma4_assistant}
+"""What is no model by itself."""
 
 
 def make(directory: Path, name: str) -> Path:
-    """Write one of `MODELS` below `directory`, unless it is there, and give its path."""
+    """Write one of `MODELS` or `DRAFTERS` below `directory`, unless it is there, and give its path."""
     path = directory / f"{name}.gguf"
     if not path.exists():
-        tiny_gguf.write(path, MODELS[name]())
+        tiny_gguf.write(path, {**MODELS, **DRAFTERS}[name]())
     return path

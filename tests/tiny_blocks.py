@@ -27,7 +27,8 @@ def header(blocks: int, **more: Any) -> dict[str, Any]:
     return {name: value for name, value in {**keys, **more}.items() if value is not None}
 
 
-def _named(before: str, shapes: Shapes, *, bare: frozenset[str] = _BARE) -> Shapes:
+def named(before: str, shapes: Shapes, *, bare: frozenset[str] = _BARE) -> Shapes:
+    """Tensors with their names in full."""
     return {
         f"{before}{name}{'' if name in bare or name.endswith(('.bias', '.weight')) else '.weight'}": shape
         for name, shape in shapes.items()
@@ -37,9 +38,9 @@ def _named(before: str, shapes: Shapes, *, bare: frozenset[str] = _BARE) -> Shap
 def built(arch: str, keys: Mapping[str, Any], blocks: list[Shapes], **more: tuple[int, ...]) -> Model:
     """A model of these blocks, with tensors of its own below their names."""
     shapes: Shapes = {"token_embd.weight": (WIDTH, VOCABULARY), "output_norm.weight": (WIDTH,)}
-    shapes |= {"output.weight": (WIDTH, VOCABULARY)} | _named("", more)
+    shapes |= {"output.weight": (WIDTH, VOCABULARY)} | named("", more)
     for number, block in enumerate(blocks):
-        shapes |= _named(f"blk.{number}.", block)
+        shapes |= named(f"blk.{number}.", block)
     return Model(arch=arch, keys=keys, shapes=shapes)
 
 

@@ -156,6 +156,20 @@ def test_a_server_keeps_for_a_drafter_what_the_facts_of_both_say(
     assert agree(found, caches), (found, [(one.what, one.size / 2**20) for one in caches])
 
 
+def test_a_gemma4_assistant_keeps_nothing_of_its_own(models: Path) -> None:
+    context = Context(4096, 2)
+    target, drafter = "gemma4", "gemma4-assistant"
+    facts = tiny_facts.of_model(tiny_archs.MODELS[target](), target)
+    caches = known(kv.caches(facts, context))
+    said = ["--model", str(tiny_archs.make(models, target)), "--spec-type", "draft-mtp"]
+    said += ["--spec-draft-model", str(tiny_archs.make(models, drafter))]
+    assert kv.draft_caches(facts, tiny_facts.of_model(tiny_archs.DRAFTERS[drafter](), drafter), context) == ()
+    with serving.start(llama_server(), *said, *QUICK, *words(context)) as server:
+        assert server.ready, server.log
+        assert sum("sharing with layer" in line for line in server.log) == 2
+        assert sum("KV buffer size" in line for line in server.log) == len(caches)
+
+
 def gemma() -> tuple[Path, Facts]:
     """Gemma 3 270M, which is a real model, or a skip."""
     path = Path(GEMMA) if GEMMA else None
