@@ -68,7 +68,7 @@ class Facts:
     shards: int
     """1 for a file that is whole."""
     header: str
-    """SHA-256 in hex over the header: from the magic to the last tensor's entry, of each shard in order."""
+    """SHA-256 in hex over the header, from the magic to the last tensor's entry; of shards, over their digests."""
     architecture: str
     """`general.architecture`."""
     name: str | None

@@ -1,0 +1,1 @@
+"""GGUF headers: read from any source of bytes, whatever is in them."""
