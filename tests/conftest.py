@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from parts import MISSING
 from walls import OUTWARD, guarded, guarded_look_up
 
-SUITE_SETTINGS = {"QUADGEN_PARTS", "QUADGEN_PARTS_REQUIRED", "QUADGEN_LLAMA_SERVER"}
+SUITE_SETTINGS = {"QUADGEN_PARTS", "QUADGEN_PARTS_REQUIRED", "QUADGEN_LLAMA_SERVER", "QUADGEN_GEMMA"}
 """Read by the suite itself (parts.py), not by quadgen."""
 FOREIGN = ("QUADGEN_", "XDG_", "LLAMA_ARG_", "SYSTEMD_", "QUADLET_")
 COLOUR = {

@@ -1,7 +1,7 @@
-"""Bring the real programs that the suite is judged by: Podman's Quadlet generators and llama.cpp's server.
+"""Bring what is real that the suite is judged by: Podman's Quadlet generators, a checkpoint and llama.cpp's server.
 
 They lie below `.cache/parts` ($QUADGEN_PARTS moves it), each with a stamp, so that a second run needs neither the
-network nor a compiler; see fetch_quadlet.py and fetch_llama.py.
+network nor a compiler; see fetch_quadlet.py, fetch_gemma.py and fetch_llama.py.
 
     python tests/fetch_parts.py [--refresh]
 
@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+import fetch_gemma
 import fetch_llama
 import fetch_quadlet
 from fetching import CannotFetch, cache
@@ -27,11 +28,13 @@ Part = tuple[str, Callable[[], Path], Callable[[], Path | None]]
 
 def main(arguments: list[str]) -> int:
     """Make sure that every part is there; return the exit status."""
-    parser = argparse.ArgumentParser(prog="fetch_parts", description="Bring the real programs that tests run.")
+    parser = argparse.ArgumentParser(
+        prog="fetch_parts", description="Bring the real programs and files that tests use."
+    )
     parser.add_argument(
         "--refresh",
         action="store_true",
-        help="ask Debian again, also for what is there; the server is of one source, and stays",
+        help="ask Debian again, also for what is there; the checkpoint and the server are of one source, and stay",
     )
     missing = 0
     for what, bring, present in parts(cache(os.environ), refresh=parser.parse_args(arguments).refresh):
@@ -57,6 +60,7 @@ def parts(home: Path, *, refresh: bool) -> Iterator[Part]:
             partial(fetch_quadlet.quadlet, below, suite, refresh=refresh),
             partial(fetch_quadlet.present, below, suite),
         )
+    yield "Gemma 3 270M", partial(fetch_gemma.gemma, home, say), partial(fetch_gemma.present, home)
     yield (
         f"llama-server {fetch_llama.BUILD}",
         partial(fetch_llama.llama_server, home, say),

@@ -1,7 +1,7 @@
-"""The real programs that tests run, where `make parts` puts them: .cache/parts, or $QUADGEN_PARTS.
+"""The real programs and files that tests use, where `make parts` puts them: .cache/parts, or $QUADGEN_PARTS.
 
 A part that is missing skips its tests with the reason, and fails them where QUADGEN_PARTS_REQUIRED=1 (CI).
-QUADGEN_LLAMA_SERVER may name a llama-server that was built elsewhere.
+QUADGEN_LLAMA_SERVER may name a llama-server that was built elsewhere, QUADGEN_GEMMA the checkpoint.
 """
 
 import os
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import fetch_gemma
 import fetch_llama
 from fetching import cache, is_program
 
@@ -86,6 +87,15 @@ def llama_server() -> Path:
     if server is None or not is_program(server):
         return missing(f"llama-server {fetch_llama.BUILD}", "builds")
     return server
+
+
+def gemma() -> Path:
+    """Gemma 3 270M, a real checkpoint with a large vocabulary, or a skip."""
+    named = os.environ.get("QUADGEN_GEMMA")
+    path = Path(named).absolute() if named else fetch_gemma.present(HOME)
+    if path is None or not path.is_file():
+        return missing("Gemma 3 270M")
+    return path
 
 
 def quadlets() -> dict[str, Path]:

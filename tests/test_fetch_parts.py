@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import fetch_gemma
 import fetch_llama
 import fetch_parts
 import fetch_quadlet
@@ -51,6 +52,23 @@ def fetched(parts: Path, versions: dict[str, str]) -> None:
         (parts / "quadlet" / f"{suite}.stamp").write_text(f"{version}\n", encoding="ascii")
 
 
+@pytest.fixture(name="no_index")
+def _no_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(_: object) -> None:
+        raise CannotFetch("no index")
+
+    monkeypatch.setattr(fetch_gemma, "configured", asked)
+
+
+def downloaded(parts: Path) -> Path:
+    """A checkpoint as an earlier run leaves it."""
+    path = fetch_gemma.checkpoint(parts)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"GGUF")
+    path.with_name(f"{path.name}.stamp").write_text(f"{fetch_gemma.SHA256}\n", encoding="ascii")
+    return path
+
+
 def built(parts: Path) -> Path:
     """A server as an earlier run leaves it."""
     server = script(fetch_llama.program(parts), "echo version")
@@ -80,16 +98,16 @@ def test_what_is_there_needs_neither_apt_nor_a_compiler_nor_a_network(
     parts: Path, programs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fetched(parts, {"trixie": "5.4.2", "sid": "5.8.6"})
-    server = built(parts)
+    server, checkpoint = built(parts), downloaded(parts)
     assert not any(programs.iterdir())
     assert fetch_parts.main([]) == 0
     printed = capsys.readouterr()
     generators = [str(parts / "quadlet" / version / "quadlet") for version in ("5.4.2", "5.8.6")]
-    assert printed.out.split() == [*generators, str(server)]
+    assert printed.out.split() == [*generators, str(checkpoint), str(server)]
     assert printed.err == ""
 
 
-@pytest.mark.usefixtures("programs")
+@pytest.mark.usefixtures("programs", "no_index")
 def test_with_nothing_at_all_one_line_a_part_says_what_is_lacking_and_what_follows(
     parts: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,8 +120,11 @@ def test_with_nothing_at_all_one_line_a_part_says_what_is_lacking_and_what_follo
     assert all(line.endswith("come out of Debian packages; its tests are skipped") for line in said[:2])
     lacking = "cmake, make, gcc, g++ are not installed, and llama-server is built from its source"
     install = "(on Debian: apt-get install cmake make gcc g++)"
-    assert said[2:] == [f"fetch_parts: no new llama-server b11434: {lacking} {install}; its tests are skipped"]
-    assert not parts.exists()
+    assert said[2:] == [
+        "fetch_parts: no new Gemma 3 270M: no index; its tests are skipped",
+        f"fetch_parts: no new llama-server b11434: {lacking} {install}; its tests are skipped",
+    ]
+    assert not [path for path in parts.rglob("*") if not path.is_dir()]
 
 
 def test_a_mirror_that_fails_is_told_in_apts_first_error(
@@ -117,6 +138,7 @@ def test_a_mirror_that_fails_is_told_in_apts_first_error(
     )
     fetched(parts, {"trixie": "5.4.2"})
     built(parts)
+    downloaded(parts)
     assert fetch_parts.main(["--refresh"]) == 4
     why = "Failed to fetch it (QUADGEN_DEBIAN_MIRROR names another mirror)"
     assert capsys.readouterr().err.splitlines() == [
@@ -143,6 +165,7 @@ def test_the_generator_of_a_downloaded_package_lands_under_its_own_version(
         f"*download*) cp {package} podman_9.8.7+ds1-1_all.deb;; esac",
     )
     built(parts)
+    downloaded(parts)
     assert fetch_parts.main([]) == 0
     generator = parts / "quadlet" / "9.8.7" / "quadlet"
     assert os.access(generator, os.X_OK)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import fetch_gemma
 import fetch_llama
 import parts
 
@@ -13,6 +14,7 @@ def _nothing_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "HOME", tmp_path / "parts")
     monkeypatch.setattr(parts, "REQUIRED", False)
     monkeypatch.delenv("QUADGEN_LLAMA_SERVER", raising=False)
+    monkeypatch.delenv("QUADGEN_GEMMA", raising=False)
 
 
 def program(path: Path) -> Path:
@@ -51,3 +53,21 @@ def test_a_server_may_be_named_and_must_then_be_there(tmp_path: Path, monkeypatc
         parts.llama_server()
     server = program(tmp_path / "mine")
     assert parts.llama_server() == server
+
+
+def test_a_checkpoint_is_taken_from_where_it_was_brought_or_where_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(pytest.skip.Exception) as skipped:
+        parts.gemma()
+    assert str(skipped.value) == "real part missing: Gemma 3 270M (make parts fetches it)"
+    brought = program(fetch_gemma.checkpoint(tmp_path / "parts"))
+    with pytest.raises(pytest.skip.Exception):
+        parts.gemma()
+    brought.with_name(f"{brought.name}.stamp").write_text(f"{fetch_gemma.SHA256}\n", encoding="ascii")
+    assert parts.gemma() == brought
+    monkeypatch.setenv("QUADGEN_GEMMA", str(tmp_path / "mine"))
+    with pytest.raises(pytest.skip.Exception):
+        parts.gemma()
+    mine = program(tmp_path / "mine")
+    assert parts.gemma() == mine

@@ -1,6 +1,5 @@
 """The caches of contexts, as the real llama-server prints them and as `quadgen.facts.kv` reckons them."""
 
-import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,13 +7,14 @@ from typing import NamedTuple
 
 import pytest
 
+import parts
 import serving
 import tiny_archs
 import tiny_facts
 import tiny_pairs
-from made_facts import made
-from parts import llama_server, missing
-from quadgen.facts import kv
+from parts import llama_server
+from quadgen.disk import windows
+from quadgen.facts import kv, reading
 from quadgen.facts.kv import Cache, Context
 from quadgen.facts.record import Facts
 
@@ -24,8 +24,6 @@ QUICK = ("--fit", "off", "--no-warmup", "--log-verbosity", "4")
 _SIZE = re.compile(
     r" llama_(kv_cache|memory_recurrent): size = +([\d.]+) MiB \( *(\d+) cells, +(\d+) layers, +(\d+)"
 )  # fmt: skip
-GEMMA = os.environ.get("QUADGEN_GEMMA")
-"""Where Gemma 3 270M (Q4_K_M) lies."""
 HALF = 0.00501
 """What rounding to hundredths of a MiB hides."""
 
@@ -172,17 +170,9 @@ def test_a_gemma4_assistant_keeps_nothing_of_its_own(models: Path) -> None:
 
 def gemma() -> tuple[Path, Facts]:
     """Gemma 3 270M, which is a real model, or a skip."""
-    path = Path(GEMMA) if GEMMA else None
-    if path is None or not path.is_file():
-        return missing("Gemma 3 270M"), made()
-    return path, made(
-        {
-            "block_count": 18, "context_length": 32768, "embedding_length": 640, "attention.head_count": 4,
-            "attention.head_count_kv": 1, "attention.key_length": 256, "attention.value_length": 256,
-            "attention.sliding_window": 512,
-        },
-        architecture="gemma3",
-    )  # fmt: skip
+    path = parts.gemma()
+    with windows.opened(str(path)) as sources:
+        return path, reading.facts(sources)
 
 
 @pytest.mark.parametrize(
