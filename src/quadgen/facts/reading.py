@@ -37,7 +37,9 @@ def read(sources: Sequence[Source]) -> tuple[Facts, tuple[Header, ...]]:
 
 def _header(source: Source, listening: Listening | None, *, several: bool) -> Header:
     try:
-        return reader.read(source, listeners=listening.listeners if listening is not None else {})
+        if listening is None:
+            return reader.read(source)
+        return reader.read(source, listeners=listening.listeners, numbers=listening.numbers)
     except Malformed as error:
         if several:
             raise Malformed(f"{source.name}: {error.message}", offset=error.offset, key=error.key) from None

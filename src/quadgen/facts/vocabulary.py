@@ -2,12 +2,12 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 from quadgen.facts.record import Scalar, Vocabulary
 from quadgen.gguf.header import Array, Value
-from quadgen.gguf.values import Listener
+from quadgen.gguf.values import Numbers, Texts
 
 PREFIX: Final = "tokenizer.ggml."
 FIRST: Final = 2000
@@ -22,7 +22,7 @@ _PADDING: Final = re.compile(rb"\[PAD\d+\]")
 
 
 class Listening:
-    """What the tokens and their types come to; `listeners` are for one file."""
+    """What the tokens and their types come to; `listeners` and `numbers` are for one reading."""
 
     def __init__(self) -> None:
         self._size = 0
@@ -32,7 +32,8 @@ class Listening:
         """The last tokens, from the id 5 on, which `_checked` does not have yet."""
         self._filling, self._unused = bytearray(), bytearray()
         """Of each token whether it is spelled as padding, and whether its type says so."""
-        self.listeners: Mapping[str, Listener] = {f"{PREFIX}tokens": self._tokens, f"{PREFIX}token_type": self._types}
+        self.listeners: Mapping[str, Texts] = {f"{PREFIX}tokens": self._tokens}
+        self.numbers: Mapping[str, Numbers] = {f"{PREFIX}token_type": self._types}
 
     def vocabulary(self, metadata: Mapping[str, Value]) -> Vocabulary | None:
         """What was heard, and what the metadata says besides; None without tokens."""
@@ -48,8 +49,7 @@ class Listening:
             sha256_2000=self._first or digest, sha256=digest, tail=self._tail(), special=_special(metadata),
         )  # fmt: skip
 
-    def _tokens(self, batch: Sequence[Any]) -> None:
-        tokens = list(batch)
+    def _tokens(self, tokens: list[bytes]) -> None:
         cut = FIRST - self._size
         if 0 < cut <= len(tokens):
             self._feed(tokens[:cut])
@@ -71,8 +71,8 @@ class Listening:
             self._filling += b"\0" * (self._size - len(tokens) - len(self._filling))
             self._filling += bytes([_PADDING.fullmatch(token) is not None for token in tokens])
 
-    def _types(self, batch: Sequence[Any]) -> None:
-        self._unused += bytes(map(UNUSED.__eq__, batch))
+    def _types(self, types: tuple[int | float, ...]) -> None:
+        self._unused += bytes([type_ == UNUSED for type_ in types])
 
     def _tail(self) -> str:
         digest, found = self._checked.copy(), []

@@ -5,15 +5,15 @@ Every count and length is held against the bytes that the file has before anythi
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from quadgen.gguf.foreign import HEAD, guess, looks_like_page
 from quadgen.gguf.header import Header, Value
 from quadgen.gguf.source import Source
-from quadgen.gguf.tape import BIG, Tape
+from quadgen.gguf.tape import BIG, Tape, named
 from quadgen.gguf.tensors import SMALLEST as SMALLEST_TENSOR
 from quadgen.gguf.tensors import laid_out, tensors
-from quadgen.gguf.values import Listener, value
+from quadgen.gguf.values import U32, Numbers, Texts, value
 
 __all__ = ["looks_like_page", "read"]
 
@@ -22,22 +22,35 @@ DEFAULT_ALIGNMENT: Final = 32
 ALIGNMENT: Final = "general.alignment"
 LONGEST_KEY: Final = 2**16 - 1
 """Bytes of a key, as the specification of GGUF says."""
-_NOBODY: Final[Mapping[str, Listener]] = MappingProxyType({})
+SMALLEST_KEY: Final = 6
+"""Bytes of a key with a value, but for the length of the key."""
+MOST: Final = 2**16
+"""Keys, and tensors: a checkpoint with a tensor for each of its experts has fewer."""
+_NOBODY: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-def read(source: Source, *, listeners: Mapping[str, Listener] = _NOBODY) -> Header:
+def read(
+    source: Source, *, listeners: Mapping[str, Texts] = _NOBODY, numbers: Mapping[str, Numbers] = _NOBODY
+) -> Header:
     """Read a header, from the magic to the last tensor's entry; the tensors' data is not touched.
 
-    Versions 1 to 3, in both byte orders. `listeners` get the elements of the arrays of these keys, while the reader
-    passes over them. Raises `Malformed`, also where the file ends before the data does, and what the source raises.
+    Versions 1 to 3, in both byte orders. `listeners` get the elements of the arrays of texts of these keys while the
+    reader passes over them, and `numbers` those of arrays of numbers or flags. Raises `Malformed`, also where the file
+    ends before the data does, and what the source raises.
     """
     tape = Tape(source)
     version, big_endian = _version(tape)
     entries, keys = tape.length(), tape.length()
-    tape.fits(keys * (tape.lengths.size + 6), f"{keys} keys need")
-    metadata = _metadata(tape, keys, listeners)
-    alignment = _alignment(tape, metadata)
-    tape.fits(entries * (tape.lengths.size + SMALLEST_TENSOR), f"{entries} tensors need")
+    _few(tape, keys, "keys", tape.lengths.size + SMALLEST_KEY)
+    metadata: dict[str, Value] = {}
+    alignment = DEFAULT_ALIGNMENT
+    for _ in range(keys):
+        key = _key(tape, metadata)
+        if key == ALIGNMENT:
+            metadata[key] = alignment = _alignment(tape)
+        else:
+            metadata[key] = value(tape, named(key), listeners.get(key), numbers.get(key))
+    _few(tape, entries, "tensors", tape.lengths.size + SMALLEST_TENSOR)
     found = tensors(tape, entries)
     size = tape.position
     data = -(-size // alignment) * alignment if found else size
@@ -69,25 +82,28 @@ def _version(tape: Tape) -> tuple[int, bool]:
     return version, big_endian
 
 
-def _metadata(tape: Tape, count: int, listeners: Mapping[str, Listener]) -> dict[str, Value]:
-    found: dict[str, Value] = {}
-    for _ in range(count):
-        length = tape.length()
-        if not 0 < length <= LONGEST_KEY:
-            raise tape.wrong(f"a key of {length} bytes; a key has 1 to {LONGEST_KEY}")
-        key = tape.take(length).decode(errors="replace")
-        if key in found:
-            raise tape.wrong(f"the key {key} is there twice", key=key)
-        found[key] = value(tape, key, listeners.get(key))
+def _few(tape: Tape, count: int, what: str, size: int) -> None:
+    """Raise `Malformed` if there are too many for the file, or for quadgen."""
+    tape.fits(count * size, f"{count} {what} need")
+    if count > MOST:
+        raise tape.wrong(f"{count} {what}, and quadgen reads up to {MOST}")
+
+
+def _key(tape: Tape, known: Mapping[str, Value]) -> str:
+    length = tape.length()
+    if not 0 < length <= LONGEST_KEY:
+        raise tape.wrong(f"a key has {length} bytes, and 1 to {LONGEST_KEY} are possible")
+    key = tape.take(length).decode(errors="replace")
+    if key in known:
+        raise tape.wrong(f"the key {named(key)} is there twice", key=key)
+    return key
+
+
+def _alignment(tape: Tape) -> int:
+    type_ = tape.number("I")
+    if type_ != U32:
+        raise tape.wrong(f"{ALIGNMENT} is of the type {type_}, and llama.cpp reads {U32} (u32)", key=ALIGNMENT)
+    found = tape.number("I")
+    if found < 1 or found & (found - 1):
+        raise tape.wrong(f"{ALIGNMENT} is {found}, and has to be a power of two", key=ALIGNMENT)
     return found
-
-
-def _alignment(tape: Tape, metadata: Mapping[str, Value]) -> int:
-    found = metadata.get(ALIGNMENT, DEFAULT_ALIGNMENT)
-    if not isinstance(found, int) or found < 1 or found & (found - 1):
-        raise tape.wrong(f"{ALIGNMENT} is {_shown(found)}, and has to be a power of two", key=ALIGNMENT)
-    return found
-
-
-def _shown(found: Value) -> str:
-    return str(found) if isinstance(found, int | float) else "no number"

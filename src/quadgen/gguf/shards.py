@@ -9,6 +9,7 @@ from typing import Final
 
 from quadgen.gguf.header import Header
 from quadgen.gguf.source import Malformed
+from quadgen.gguf.tape import named
 
 COUNT, NUMBER, TENSORS = "split.count", "split.no", "split.tensors.count"
 MOST: Final = 2**16 - 1
@@ -40,9 +41,9 @@ def check(names: Sequence[str], headers: Sequence[Header]) -> None:
     count = _number(first, COUNT)
     if (count or 1) != len(headers):
         said = f"{COUNT} says {count}" if count is not None else f"it has no {COUNT}"
-        named = f"its name is that of {len(headers)} shards" if len(headers) > 1 else "its name is none of a shard"
+        files = f"its name is that of {len(headers)} shards" if len(headers) > 1 else "its name is none of a shard"
         example = "" if len(headers) > 1 else f", such as NAME-00001-of-{count:05d}.gguf"
-        raise Malformed(f"{said}, and {named}{example}", offset=first.size, key=COUNT)
+        raise Malformed(f"{said}, and {files}{example}", offset=first.size, key=COUNT)
     if len(headers) == 1:
         return
     owners: dict[str, str] = {}
@@ -53,7 +54,7 @@ def check(names: Sequence[str], headers: Sequence[Header]) -> None:
             raise Malformed(f"{name}: {said}, and {position} was expected", offset=header.size, key=NUMBER)
         for tensor in header.tensors:
             if tensor.name in owners:
-                message = f"{name}: the tensor {tensor.name} is also in {owners[tensor.name]}"
+                message = f"{name}: the tensor {named(tensor.name)} is also in {owners[tensor.name]}"
                 raise Malformed(message, offset=header.size)
             owners[tensor.name] = name
     total = _number(first, TENSORS)

@@ -11,6 +11,15 @@ from quadgen.gguf.source import Malformed, Source
 LITTLE: Final = {kind: Struct(f"<{kind}") for kind in "BbHhIiQqfd"}
 BIG: Final = {kind: Struct(f">{kind}") for kind in "BbHhIiQqfd"}
 """How a number is written, by its letter in the module struct, in both orders."""
+MOST: Final = 64 * 2**20
+"""Bytes of a header: those of the largest vocabularies have a fifth of it. A file can be a hole of many terabytes."""
+_SHOWN: Final = 80
+
+
+def named(text: str) -> str:
+    """A key or the name of a tensor as messages have it: short, and with nothing that does not show."""
+    cut = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return cut if cut.isprintable() else repr(cut)[1:-1]
 
 
 @dataclass(slots=True)
@@ -38,7 +47,8 @@ class Tape:
 
     def wrong(self, message: str, *, key: str | None = None, offset: int | None = None) -> Malformed:
         """What is wrong at a place, which is here unless `offset` says another."""
-        return Malformed(message, offset=self.position if offset is None else offset, key=key)
+        where = self.position if offset is None else offset
+        return Malformed(message, offset=where, key=named(key) if key is not None else None)
 
     def short(self, what: str, *, key: str | None = None) -> Malformed:
         """What is wrong where the file is too short for `what`, such as "its header needs"."""
@@ -47,10 +57,11 @@ class Tape:
         return self.wrong(f"{what} more than the {have} bytes that the file has", key=key)
 
     def fits(self, count: int, what: str, *, key: str | None = None) -> None:
-        """Raise `Malformed` if the source says that there are no `count` bytes more."""
+        """Raise `Malformed` if the source says that there are no `count` bytes more, or they are too many."""
         size = self.source.size
         if size is not None and count > size - self.position:
             raise self.short(what, key=key)
+        self._bounded(count, key)
 
     def have(self, count: int, key: str | None = None) -> None:
         """Bring at least `count` bytes to hand."""
@@ -60,6 +71,7 @@ class Tape:
     def peek(self, count: int) -> bytes:
         """Bring `count` bytes to hand, or fewer at the end of the file, and return the buffer."""
         if len(self.buffer) - self.at < count:
+            self._bounded(count, None)
             self._hash()
             rest = self.buffer[self.at :]
             read = self.source.read(self.position + len(rest), count - len(rest))
@@ -111,6 +123,10 @@ class Tape:
         self._hash()
         found: str = self._sha256.hexdigest()
         return found
+
+    def _bounded(self, count: int, key: str | None) -> None:
+        if self.position + count > MOST:
+            raise self.wrong(f"its header has more than the {MOST // 2**20} MiB that quadgen reads", key=key)
 
     def _hash(self) -> None:
         if self.at > self._hashed:

@@ -5,7 +5,7 @@ from math import prod
 from typing import Final
 
 from quadgen.gguf.header import Tensor
-from quadgen.gguf.tape import Tape
+from quadgen.gguf.tape import Tape, named
 from quadgen.gguf.tensor_types import REMOVED, TYPES, TensorType
 
 SMALLEST: Final = 16
@@ -24,7 +24,7 @@ def tensors(tape: Tape, count: int) -> list[Tensor]:
     for _ in range(count):
         tensor = _tensor(tape)
         if tensor.name in found:
-            raise tape.wrong(f"the tensor {tensor.name} is there twice")
+            raise tape.wrong(f"the tensor {named(tensor.name)} is there twice")
         found[tensor.name] = tensor
     return list(found.values())
 
@@ -37,10 +37,10 @@ def laid_out(tape: Tape, found: Sequence[Tensor], alignment: int) -> tuple[Tenso
     expected = 0
     for tensor in found:
         if tensor.offset != expected:
-            raise tape.wrong(f"the data of {tensor.name} begins at {tensor.offset}, and {expected} was expected")
+            raise tape.wrong(f"the data of {named(tensor.name)} begins at {tensor.offset}, and {expected} was expected")
         expected += -(-tensor.size // alignment) * alignment
         if expected > LARGEST:
-            raise tape.wrong(f"the data of {tensor.name} ends at {expected}, above {LARGEST}")
+            raise tape.wrong(f"the data of {named(tensor.name)} ends at {expected}, above {LARGEST}")
     return tuple(found)
 
 
@@ -51,14 +51,14 @@ def _tensor(tape: Tape) -> Tensor:
     name = tape.take(length).decode(errors="replace")
     dimensions = tape.number("I")
     if dimensions > DIMENSIONS:
-        raise tape.wrong(f"{name} has {dimensions} dimensions, and llama.cpp reads up to {DIMENSIONS}")
+        raise tape.wrong(f"{named(name)} has {dimensions} dimensions, and llama.cpp reads up to {DIMENSIONS}")
     shape = tuple([tape.length() for _ in range(dimensions)])
     if any(dimension > LARGEST for dimension in shape) or prod(shape) > LARGEST:
-        raise tape.wrong(f"{name} has {' x '.join(map(str, shape))} numbers, more than {LARGEST}")
+        raise tape.wrong(f"{named(name)} has {' x '.join(map(str, shape))} numbers, more than {LARGEST}")
     number = tape.number("I")
     type_ = TYPES.get(number)
     if type_ is None:
-        raise tape.wrong(f"{name} is of {_unknown(number)}")
+        raise tape.wrong(f"{named(name)} is of {_unknown(number)}")
     return Tensor(name, shape, type_.name, tape.number("Q"), _size(tape, name, shape, type_))
 
 
@@ -66,7 +66,7 @@ def _size(tape: Tape, name: str, shape: tuple[int, ...], type_: TensorType) -> i
     """Bytes of the data."""
     row = shape[0] if shape else 1
     if row % type_.block:
-        raise tape.wrong(f"a row of {name} has {row} numbers, and {type_.name} stores {type_.block} together")
+        raise tape.wrong(f"a row of {named(name)} has {row} numbers, and {type_.name} stores {type_.block} together")
     return prod(shape) // type_.block * type_.size
 
 

@@ -1,21 +1,23 @@
 """The values of the metadata. Nothing is kept that nobody asked for: a vocabulary has some 300,000 texts."""
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 from quadgen.gguf.header import Array, Value
 from quadgen.gguf.tape import Tape
 
-Listener = Callable[[Sequence[Any]], object]
-"""Gets the elements of an array in order, up to some thousands at a time: texts as bytes, numbers, flags."""
+Texts = Callable[[list[bytes]], object]
+"""Gets the elements of an array of texts, in order, up to some thousands at a time."""
+Numbers = Callable[[tuple[int | float, ...]], object]
+"""Gets the elements of an array of numbers or flags, likewise."""
 
 NUMBERS: Final = {
     0: ("u8", "B"), 1: ("i8", "b"), 2: ("u16", "H"), 3: ("i16", "h"), 4: ("u32", "I"), 5: ("i32", "i"),
     6: ("f32", "f"), 10: ("u64", "Q"), 11: ("i64", "q"), 12: ("f64", "d"),
 }  # fmt: skip
 """Name, and letter of the module struct, by the number that a file has of a type (ggml/include/gguf.h, gguf_type)."""
-FLAG, TEXT, ARRAY = 7, 8, 9
+U32, FLAG, TEXT, ARRAY = 4, 7, 8, 9
 
 KEPT: Final = 1024
 """Numbers of an array that are kept."""
@@ -27,11 +29,11 @@ MOST: Final = 2**30
 """Elements of an array (ggml/src/gguf.cpp, GGUF_MAX_ARRAY_ELEMENTS)."""
 
 
-def value(tape: Tape, key: str, listener: Listener | None) -> Value:
-    """Read the value of a key. Raises `Malformed` and `Unavailable`."""
+def value(tape: Tape, key: str, texts: Texts | None, numbers: Numbers | None) -> Value:
+    """Read the value of what messages call `key`. Raises `Malformed` and `Unavailable`."""
     type_ = tape.number("I")
     if type_ == ARRAY:
-        return _array(tape, key, listener)
+        return _array(tape, key, texts, numbers)
     if type_ == TEXT:
         return _text(tape, key)
     if type_ == FLAG:
@@ -53,37 +55,34 @@ def _text(tape: Tape, key: str) -> str | Array:
     return tape.take(length, key).decode(errors="replace")
 
 
-def _array(tape: Tape, key: str, listener: Listener | None) -> Array:
+def _array(tape: Tape, key: str, texts: Texts | None, numbers: Numbers | None) -> Array:
     type_ = tape.number("I")
     count = tape.length()
     if count > MOST:
         raise tape.wrong(f"{key} has {count} elements, and llama.cpp reads up to {MOST}", key=key)
     if type_ == TEXT:
         tape.fits(count * tape.lengths.size, f"{key} has {count} texts, which need", key=key)
-        if listener is None:
+        if texts is None:
             _passed(tape, key, count)
         else:
-            _told(tape, key, count, listener)
+            _told(tape, key, count, texts)
         return Array("string", count, None)
-    if type_ == FLAG:
-        name, letter = "bool", "B"
-    elif type_ in NUMBERS:
-        name, letter = NUMBERS[type_]
-    elif type_ == ARRAY:
+    if type_ == ARRAY:
         raise tape.wrong(f"{key} is an array of arrays, which llama.cpp does not read", key=key)
-    else:
+    if type_ != FLAG and type_ not in NUMBERS:
         raise tape.wrong(f"{key} is an array of the unknown type {type_}", key=key)
+    name, letter = ("bool", "B") if type_ == FLAG else NUMBERS[type_]
     size = tape.numbers[letter].size
     tape.fits(count * size, f"{key} has {count} elements of {size} bytes, which need", key=key)
-    if count > KEPT and listener is None:
+    if count > KEPT and numbers is None:
         tape.skip(count * size, key)
         return Array(name, count, None)
     kept: list[int | float] = []
     for piece in tape.pieces(count, size, BATCH, key):
-        numbers = _numbers(tape, letter, piece, size)
-        elements = tuple(map(bool, numbers)) if type_ == FLAG else numbers
-        if listener is not None:
-            listener(elements)
+        found = _numbers(tape, letter, piece, size)
+        elements = tuple(map(bool, found)) if type_ == FLAG else found
+        if numbers is not None:
+            numbers(elements)
         if count <= KEPT:
             kept += elements
     return Array(name, count, tuple(kept) if count <= KEPT else None)
@@ -94,8 +93,8 @@ def _numbers(tape: Tape, letter: str, piece: bytes, size: int) -> tuple[Any, ...
     return struct.unpack(f"{order}{len(piece) // size}{letter}", piece)
 
 
-def _told(tape: Tape, key: str, count: int, listener: Listener) -> None:
-    """Give texts to a listener."""
+def _told(tape: Tape, key: str, count: int, texts: Texts) -> None:
+    """Give texts to whoever listens."""
     unpack, width = tape.lengths.unpack_from, tape.lengths.size
     while count:
         tape.have(width, key)
@@ -113,17 +112,11 @@ def _told(tape: Tape, key: str, count: int, listener: Listener) -> None:
             at = end
         tape.at = at
         if not batch:  # more than is at hand
-            batch.append(_long(tape, key))
+            length = tape.length()
+            tape.fits(length, f"a text in {key} has {length} bytes,", key=key)
+            batch.append(tape.take(length, key))
         count -= len(batch)
-        listener(batch)
-
-
-def _long(tape: Tape, key: str) -> bytes:
-    length = tape.length()
-    if length > LONGEST_TEXT:
-        raise tape.wrong(f"a text in {key} has {length} bytes, and quadgen reads up to {LONGEST_TEXT}", key=key)
-    tape.fits(length, f"a text in {key} has {length} bytes,", key=key)
-    return tape.take(length, key)
+        texts(batch)
 
 
 def _passed(tape: Tape, key: str, count: int) -> None:
