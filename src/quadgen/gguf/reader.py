@@ -95,7 +95,7 @@ def _key(tape: Tape, known: Mapping[str, Value]) -> str:
         raise tape.wrong(f"a key has {length} bytes, and 1 to {LONGEST_KEY} are possible")
     key = tape.take(length).decode(errors="replace")
     if key in known:
-        raise tape.wrong(f"the key {named(key)} is there twice", key=key)
+        raise tape.wrong(f"the key {named(key)} is there twice", key=named(key))
     return key
 
 

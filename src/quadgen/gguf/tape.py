@@ -46,9 +46,8 @@ class Tape:
         return self.start + self.at
 
     def wrong(self, message: str, *, key: str | None = None, offset: int | None = None) -> Malformed:
-        """What is wrong at a place, which is here unless `offset` says another."""
-        where = self.position if offset is None else offset
-        return Malformed(message, offset=where, key=named(key) if key is not None else None)
+        """What is wrong at a place, which is here unless `offset` says another; `key` is as messages have it."""
+        return Malformed(message, offset=self.position if offset is None else offset, key=key)
 
     def short(self, what: str, *, key: str | None = None) -> Malformed:
         """What is wrong where the file is too short for `what`, such as "its header needs"."""
