@@ -233,7 +233,7 @@ def compile_fleet(
             message, (_, hint) = f"there is no host {host} in the fleet", unknown("host", host, fleet.data["hosts"])
             sink.add(Problem(code="unexpected-value", message=message, path=("hosts",), at="key", hint=hint))
 
-    resolved = resolve(fleet, ledger, learned=learned, tables=choose_for, sink=sink)
+    resolved = resolve(fleet, ledger, learned=learned, tables=choose_for, files=lock.files, sink=sink)
     sources = files.templates()
     trees = _trees(resolved, Renderer(sources), fleet, sink)
     problems: Iterable[Problem] = sink.problems

@@ -1,10 +1,12 @@
 """What was decided for one service of one host, as values; the units are written from these and nothing else."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from quadgen.engines.flags import FlagTable
 from quadgen.evidence import Row, Setting
+from quadgen.facts.record import Facts
 from quadgen.speculation import ProfileSpec
 from quadgen.unitfile import Word
 
@@ -43,13 +45,34 @@ class Variable(NamedTuple):
 
 
 class Share(NamedTuple):
-    """A part of the host's memory."""
+    """A part of the host's memory, or of a card's."""
 
     what: str
     size: int
     """Bytes."""
     spare: bool = False
     """Whether the service starts and runs without it where no other service wants it."""
+    card: int | None = None
+    """The position of the card that it lies on; None is the host's own memory, also of a card that computes in that."""
+    grows: bool = False
+    """Whether it is there only after a while of use, up to this size."""
+    missing: str | None = None
+    """What is not in `size`, as a sentence without its end; None where nothing is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is recorded of the files of a service; None where nobody recorded it, or there is no such file."""
+
+    model: Facts | None = None
+    draft: Facts | None = None
+    """Of the draft model."""
+    head: Facts | None = None
+    """Of an MTP head in a file of its own."""
+    mmproj: Facts | None = None
+
+
+NOTHING_KNOWN = Known()
 
 
 class Override(NamedTuple):
@@ -91,6 +114,10 @@ class Model:
     chat_template_file: str | None
     size: int | None
     """Bytes of the whole checkpoint."""
+    facts: Facts | None = None
+    """What is recorded of its header; `mtp` is then the file's own answer, but for a head in a file of its own."""
+    head_facts: Facts | None = None
+    """The same of the file that `mtp` names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +258,13 @@ class Resolution:
     environment: tuple[Variable, ...]
     """Sorted by name."""
     memory: tuple[Share, ...]
-    """What it takes of the host's memory, as far as that is known."""
+    """What it takes of the host's memory and of its cards, as far as that is known."""
+    context: int
+    """Tokens of one conversation."""
+    elastic: bool
+    """Whether nobody says its context, so that it is what fits."""
+    reckon: Callable[[int], tuple[Share, ...]] = field(compare=False, repr=False)
+    """Gives `memory` for another context."""
     devices: Devices
     image: str
     binary: str

@@ -10,8 +10,8 @@ from quadgen.evidence import cost, quoted
 from quadgen.fleet.layers import Chain
 from quadgen.pipeline import Compiled, find
 from quadgen.problems import Path, Problem, Rejected
-from quadgen.resolution import Resolution, Share
-from quadgen.resolve.memory import counted, gib
+from quadgen.resolution import UNIFIED, Resolution, Share
+from quadgen.resolve.memory import amount, counted, gib, pools
 from quadgen.resolve.report import unknown
 from quadgen.units import build
 
@@ -76,20 +76,34 @@ def _variables(compiled: Compiled, resolution: Resolution) -> list[tuple[str, st
     ]
 
 
-def _shares(compiled: Compiled, resolution: Resolution) -> list[tuple[Share, bool]]:
-    """What the service takes of the host's memory, each with whether it is held against it."""
+def _needs(compiled: Compiled, resolution: Resolution) -> list[tuple[Share, bool]]:
+    """What the service takes, each with whether it is held against what the host has."""
     services = find(compiled, resolution.host.name, None)
-    return [(share, counted(resolution, share, services)) for share in resolution.memory]
+    return [(share, counted(resolution, share, services)) for share in resolution.memory if share.missing is None]
 
 
 def _memory(compiled: Compiled, resolution: Resolution) -> dict[str, Any] | None:
-    shares = _shares(compiled, resolution)
-    if not shares:
+    needs = _needs(compiled, resolution)
+    if not resolution.memory:
         return None
     return {
-        "needs": [{"what": share.what, "bytes": share.size, "counted": counts} for share, counts in shares],
-        "total": sum(share.size for share, counts in shares if counts),
+        "needs": [
+            {"what": share.what, "bytes": share.size, "counted": counts, "card": share.card, "grows": share.grows}
+            for share, counts in needs
+        ],
+        "unknown": [{"what": each.what, "reason": each.missing} for each in resolution.memory if each.missing],
+        "total": sum(share.size for share, counts in needs if counts and share.card is None),
         "host": resolution.host.memory,
+        "cards": [
+            {
+                "card": card.position,
+                "name": card.name,
+                "total": sum(share.size for share, counts in needs if counts and share.card == card.position),
+                "vram": "unified" if card.vram == UNIFIED else card.vram,
+                "reserve": card.reserve,
+            }
+            for card in resolution.devices.cards
+        ],
     }
 
 
@@ -157,14 +171,31 @@ def _lines(compiled: Compiled, resolution: Resolution) -> list[str]:
 
 
 def _of_memory(compiled: Compiled, resolution: Resolution) -> list[str]:
-    shares = _shares(compiled, resolution)
-    if not shares:
+    if not resolution.memory:
         return []
+    lines, needs = ["  memory"], _needs(compiled, resolution)
+    limits = {pool.position: pool for pool in pools(resolution.host)}
+    places = dict.fromkeys((*(card.position for card in resolution.devices.cards), None))
+    for position in places:
+        here = [(share, counts) for share, counts in needs if share.card == position]
+        if not here:
+            continue
+        name = next((card.name for card in resolution.devices.cards if card.position == position), None)
+        place = "of the host" if position is None else f"of card {position}{f', {name}' if name else ''}"
+        lines += [f"    {place}", *(f"  {line}" for line in _aligned([_shown(*each) for each in here]))]
+        pool, total = limits.get(position), sum(share.size for share, counts in here if counts)
+        of = "" if pool is None else f" of {gib(pool.size)}"
+        of += f", {gib(pool.kept)} of them kept free" if pool is not None and pool.kept else ""
+        lines.append(f"      at least {gib(total)}{of}")
+    unknown = [f"    not counted: {each.what}, since {each.missing}" for each in resolution.memory if each.missing]
+    return [*lines, *unknown]
+
+
+def _shown(share: Share, counts: bool) -> tuple[str, str]:
+    if share.grows:
+        return amount(share.size), f"{share.what}, after a while at most; not counted"
     alone = "; not counted, since no service shares the host's memory with it"
-    total = sum(share.size for share, counts in shares if counts)
-    of = "" if resolution.host.memory is None else f" of {gib(resolution.host.memory)}"
-    shown = [(gib(share.size), share.what if counts else f"{share.what}{alone}") for share, counts in shares]
-    return ["  memory", *_aligned(shown), f"    at least {gib(total)}{of}"]
+    return amount(share.size), share.what if counts else f"{share.what}{alone}"
 
 
 def _aligned(pairs: list[tuple[str, str]]) -> list[str]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         Devices,
         EngineEntry,
         Host,
+        Known,
         Model,
         Probe,
         Resolution,
@@ -131,6 +132,8 @@ class Ask:
     """Whether it listens in a container network of its own, behind what is published."""
     exposed: bool
     """Reachable beyond loopback without a key."""
+    known: "Known"
+    """What is recorded of its files."""
 
 
 class Engine(Protocol):
@@ -229,11 +232,19 @@ class Engine(Protocol):
     def memlock(self, arguments: "Sequence[Argument]") -> int | None:
         """`limits.memlock` where nobody says, for a service with these arguments; None is the host's own."""
 
+    def with_context(
+        self, ask: Ask, arguments: "Sequence[Argument]", context: int
+    ) -> "tuple[Ask, tuple[Argument, ...]]":
+        """The same with a conversation of so many tokens, for `memory`."""
+
     def levers(self, service: "Resolution") -> tuple[Lever, ...]:
         """What is left to set where this service takes too much memory, the cheapest first."""
 
-    def memory(self, ask: Ask) -> "tuple[Share, ...]":
-        """What it takes of the host's memory, as far as that is known; empty where nobody knows."""
+    def memory(self, ask: Ask, arguments: "Sequence[Argument]") -> "tuple[Share, ...]":
+        """What it takes of the host's memory and of each card with these arguments, as far as that is known.
+
+        Empty where nobody knows anything.
+        """
 
     def probe(self, ask: Ask) -> "Probe | None":
         """Its readiness probe; None where `health: false`."""

@@ -6,7 +6,7 @@ https://github.com/peonist-ai/halogen-flash-server, 0.1 to 0.17.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from quadgen.engines import halogen_env, halogen_memory
@@ -187,11 +187,15 @@ class Halogen:
         """As much as it wants."""
         return UNLIMITED
 
+    def with_context(self, ask: Ask, arguments: Sequence[Argument], context: int) -> tuple[Ask, tuple[Argument, ...]]:
+        """The same with a conversation of so many tokens."""
+        return replace(ask, context=context), tuple(arguments)
+
     def levers(self, service: Resolution) -> tuple[Lever, ...]:
         """The pool and the prefill arena, as far as they are not small yet."""
         return halogen_memory.levers(service)
 
-    def memory(self, ask: Ask) -> tuple[Share, ...]:
+    def memory(self, ask: Ask, arguments: Sequence[Argument]) -> tuple[Share, ...]:  # noqa: ARG002 - its variables say it
         """Weights, the device side, and what it leaves free for the table that it reads through the file cache."""
         return halogen_memory.memory(ask)
 

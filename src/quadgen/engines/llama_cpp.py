@@ -1,10 +1,10 @@
 """llama.cpp's llama-server: its arguments, devices, images and probe."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from quadgen.engines import llama_devices, llama_env
+from quadgen.engines import llama_devices, llama_env, llama_memory
 from quadgen.engines.base import Ask, BackendDevices, Box, NamedPath, Refusal
 from quadgen.engines.drafters import drafts
 from quadgen.engines.flags import Choice, FlagTable, choose, shipped_tables
@@ -17,7 +17,7 @@ from quadgen.engines.llama_paths import named_paths
 from quadgen.engines.llama_together import check_together
 from quadgen.engines.side_doors import NOWHERE
 from quadgen.problems import Problem
-from quadgen.resolution import UNIFIED, UNLIMITED, Argument, EngineEntry, Probe, Resolution, Share, Variable
+from quadgen.resolution import UNLIMITED, Argument, EngineEntry, Probe, Resolution, Share, Variable
 
 if TYPE_CHECKING:
     from quadgen.resolve.report import Reporter
@@ -78,16 +78,20 @@ class LlamaCpp:
         locked = any(each.words[0] == "--mlock" or each.words in _LOCKED for each in arguments)
         return UNLIMITED if locked else None
 
+    def with_context(self, ask: Ask, arguments: Sequence[Argument], context: int) -> tuple[Ask, tuple[Argument, ...]]:
+        """The same with a conversation of so many tokens."""
+        said = str(context * ask.report.get("slots", 1))
+        other = tuple(each._replace(words=(each.words[0], said)) if each.words[0] == "--ctx-size" else each
+                      for each in arguments)  # fmt: skip
+        return replace(ask, context=context), other
+
     def levers(self, service: Resolution) -> tuple[()]:  # noqa: ARG002 - what helps depends on the checkpoint
         """Nothing that is known without the checkpoint's header."""
         return ()
 
-    def memory(self, ask: Ask) -> tuple[Share, ...]:
-        """The weights, where they lie in the host's memory and the fleet says their size; the header is not known."""
-        cards = ask.devices.cards
-        unified = ask.backend == "cpu" or (cards and all(card.vram == UNIFIED for card in cards))
-        size = ask.model.size
-        return (Share("weights; its context comes on top", size),) if unified and size is not None else ()
+    def memory(self, ask: Ask, arguments: Sequence[Argument]) -> tuple[Share, ...]:
+        """By what is recorded of its files; the weights alone where only their size is declared."""
+        return llama_memory.shares(ask, arguments)
 
     def devices(self, backend: str) -> BackendDevices | None:
         """How `backend` names its devices; None on cpu."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from quadgen.engines.base import Ask
 from quadgen.engines.llama_flags import canonical, stated
+from quadgen.engines.llama_told import ratios
 from quadgen.engines.llama_values import whole
 from quadgen.resolution import Argument
 
@@ -22,7 +23,9 @@ _ONE: Final = (
 _BOTH: Final[Mapping[str, str]] = {"--ssl-cert-file": "--ssl-key-file", "--ssl-key-file": "--ssl-cert-file"}
 """Options without effect unless the other one is there: tools/server/server-http.cpp:162."""
 
-_WATCHED: Final = frozenset({*(name for group in _ONE for name in group), *_BOTH, "--batch-size", "--split-mode"})
+_WATCHED: Final = frozenset(
+    {*(name for group in _ONE for name in group), *_BOTH, "--batch-size", "--split-mode", "--tensor-split"}
+)
 
 
 def check_together(ask: Ask, arguments: Iterable[Argument]) -> None:
@@ -51,6 +54,8 @@ def check_together(ask: Ask, arguments: Iterable[Argument]) -> None:
     if batch is not None and batch < slots:
         message = f"a batch must hold a token of each slot, and there are {slots}: the server aborts at load"
         ask.report.add("does-not-compose", message, *_keys(ask, "--batch-size"), hint=f"at least {slots}")
+    if "--tensor-split" in told:
+        _check_ratios(ask, str(told["--tensor-split"].words[1]))
     if "--split-mode" in told:
         for message, hint, keys in _split(ask, str(told["--split-mode"].words[1])):
             ask.report.add("does-not-compose", message, *keys, hint=hint)
@@ -69,6 +74,24 @@ def _split(ask: Ask, mode: str) -> Iterator[tuple[str, str, Sequence[str | int]]
     if number is not None and not 0 <= number < many:
         message = f"main-gpu {number} is none of the {many} devices of this service, {', '.join(ask.devices.names)}"
         yield message, f"0 to {many - 1}, in their order" if many > 1 else "leave it out", main[0]
+
+
+def _check_ratios(ask: Ask, value: str) -> None:
+    """Report a list of ratios that is not the devices': src/llama-model.cpp:1559, and ggml-org/llama.cpp#28506.
+
+    What is too few stands for 0, and a device without a layer; what is too many is not read. Where all are 0, the
+    server splits by what is free, as if nothing were said.
+    """
+    many, found = len(ask.devices.names), ratios(value)
+    keys = _keys(ask, "--tensor-split")
+    if not many:
+        return
+    if len(found) != many:
+        message = f"--tensor-split has {len(found)} numbers, and this service has {', '.join(ask.devices.names)}"
+        ask.report.add("bad-flag-value", message, *keys, hint=f"one for each of the {many} devices, in their order")
+    elif not any(found):
+        message = "--tensor-split gives no device anything, and the server would split by what is free"
+        ask.report.add("bad-flag-value", message, *keys, hint="leave it out, or write the proportions")
 
 
 def _keys(ask: Ask, name: str) -> Sequence[str | int]:

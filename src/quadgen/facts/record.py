@@ -102,7 +102,9 @@ MARKS: tuple[str, ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lock:
-    """Facts by the name of the file, as the fleet writes it in `file`, `url`, `mtp` or `mmproj`; what stands after
-    `hf` has `hf:` in front."""
+    """Facts by the name of the file, as the fleet writes it in `file`, `url`, `mtp` or `mmproj`.
+
+    What stands after `hf` has `hf:` in front.
+    """
 
     files: Mapping[str, Facts] = field(default_factory=dict)

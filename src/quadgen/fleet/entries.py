@@ -74,9 +74,12 @@ class CardFields(TypedDict, total=False):
     """One GPU of a host."""
 
     name: Annotated[Line, doc("as measurements name it", "NVIDIA GeForce RTX 3090")]
-    vram: Annotated[Literal["unified"] | Size, doc("its memory (not used yet), or `unified` with the host's", "24GiB")]
+    vram: Annotated[
+        Literal["unified"] | Size,
+        doc("its memory, which its services must fit into, or `unified` with the host's", "24GiB"),
+    ]
     id: Annotated[CardId, doc("CDI device or render node", "nvidia.com/gpu=0", "renderD128")]
-    reserve: Annotated[Size, doc("kept free on this card; not used yet")]
+    reserve: Annotated[Size, doc("kept free on this card")]
 
 
 @with_config(STRICT)

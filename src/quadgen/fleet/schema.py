@@ -114,7 +114,7 @@ class HostDefaults(ServiceFields, total=False):
     user: Annotated[UserName | None, doc("of native system units; default DynamicUser=yes")]
     selinux: Annotated[Line | None, doc("disable, relabel, or an SELinux type", "disable")]
     gpus: Annotated[list[CardFields] | None, doc("the cards", [{"name": "NVIDIA GeForce RTX 3090", "vram": "24GiB"}])]
-    gpu_reserve: Annotated[Size | None, doc("kept free on each card; default 1GiB; not used yet")]
+    gpu_reserve: Annotated[Size | None, doc("kept free on each card; default 1GiB")]
     memory: Annotated[Size | None, doc("of the host, which its services must fit into", "128GiB")]
 
 

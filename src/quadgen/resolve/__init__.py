@@ -9,6 +9,7 @@ from quadgen import quadlet_keys
 from quadgen.engines.flags import FlagTable
 from quadgen.evidence import Ledger
 from quadgen.evidence import Policy as EvidencePolicy
+from quadgen.facts.record import Facts
 from quadgen.fleet.load import Fleet
 from quadgen.problems import Collector, Problem
 from quadgen.resolution import Host, Resolution
@@ -139,16 +140,30 @@ def _groups(fleet: Fleet, name: str, sink: Collector) -> None:
             )
 
 
+def _decided(
+    fleet: Fleet, host: Host, named: tuple[str | None, ...], gate: Gate, sink: Collector, cap: int | None
+) -> tuple[Resolution, ...]:
+    """The services of a host; `cap` is what a context has at most where nobody says one."""
+    own = frozenset(service for service in named if service is not None)
+    found = []
+    for service in named:
+        chain = fleet.chain(host.name, service)
+        ask = Reporter(fleet, sink, chain, host.name, service or choice.standard_name(chain.fields, gate.catalog))
+        found.append(resolve_service(ask, host, gate, own, cap))
+    return tuple(resolution for resolution in found if resolution is not None)
+
+
 def resolve(
     fleet: Fleet,
     ledger: Ledger,
     *,
     learned: Mapping[str, FlagTable],
     tables: Tables,
+    files: Mapping[str, Facts],
     sink: Collector,
 ) -> Resolved:
-    """Decide every service of every host; problems go to `sink`."""
-    entries = catalog.build(fleet, learned, tables, sink)
+    """Decide every service of every host; problems go to `sink`. `files` is what is recorded of checkpoints."""
+    entries = catalog.build(fleet, learned, tables, files, sink)
     gate = Gate(ledger=ledger, policy=evidence_policy(fleet), catalog=entries, fleet_name=fleet.name)
     clashes.host_names(fleet, sink)
     found: dict[str, tuple[Resolution, ...]] = {}
@@ -159,16 +174,14 @@ def resolve(
         host = _host(Reporter(fleet, sink, shared, name, None))
         if host is None or not named:
             continue
-        services: list[Resolution] = []
-        own = frozenset(service for service in named if service is not None)
         clashes.service_names(name, (service for service in named if service is not None), sink)
-        for service in named:
-            chain = shared if service is None else fleet.chain(name, service)
-            ask = Reporter(fleet, sink, chain, name, service or choice.standard_name(chain.fields, entries))
-            resolution = resolve_service(ask, host, gate, own)
-            if resolution is not None:
-                services.append(resolution)
+        before = len(sink.problems)
+        services = _decided(fleet, host, named, gate, sink, None)
+        cap = memory.cap(host, services)
+        if cap is not None:  # anew, with a context that fits
+            del sink.problems[before:]
+            services = _decided(fleet, host, named, gate, sink, cap)
         clashes.ports(fleet, name, services, sink)
         memory.check(fleet, host, services, sink)
-        found[name] = tuple(services)
+        found[name] = services
     return Resolved(hosts=found, catalog=entries, gate=gate)

@@ -1,25 +1,29 @@
 """Which GPUs a service gets, and what the engine calls them inside."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from quadgen.engines.base import BackendDevices
 from quadgen.resolution import UNIFIED, Card, Devices, Host
 from quadgen.resolve import reach
 from quadgen.resolve.report import Reporter
 
+RESERVE: Final = 2**30
+"""Bytes kept free on a card where nobody says: for a desktop, and for what only a running server takes."""
+
 
 def cards(gpus: list[dict[str, Any]] | None, gpu_reserve: int | None) -> tuple[Card, ...] | None:
     """The cards of a host, in the order of `gpus`; None where the fleet does not say."""
     if gpus is None:
         return None
+    otherwise = RESERVE if gpu_reserve is None else gpu_reserve
     return tuple(
         Card(
             position=position,
             name=card.get("name"),
             id=card.get("id"),
             vram=UNIFIED if card.get("vram") == "unified" else card.get("vram"),
-            reserve=card.get("reserve", gpu_reserve),
+            reserve=card.get("reserve", otherwise),
         )
         for position, card in enumerate(gpus)
     )

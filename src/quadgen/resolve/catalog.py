@@ -8,10 +8,12 @@ from typing import Final
 from quadgen.engines.flags import Choice, FlagTable
 from quadgen.engines.registry import ENGINES
 from quadgen.engines.side_doors import doors_in, reaches_speculation_flag
+from quadgen.facts.record import Facts
 from quadgen.fleet.load import Fleet
 from quadgen.problems import Collector, Path, Problem, Severity
 from quadgen.resolution import EngineEntry, Model
 from quadgen.resolve import literals, profiles
+from quadgen.resolve.recorded import with_facts
 from quadgen.speculation import ProfileSpec
 
 Tables = Callable[[str, str | None], Choice]
@@ -25,6 +27,8 @@ class Catalog:
     engines: Mapping[str, EngineEntry]
     models: Mapping[str, Model]
     profiles: Mapping[str, ProfileSpec]
+    files: Mapping[str, Facts]
+    """What is recorded of checkpoints, by the name of the file."""
 
 
 _IMAGE: Final = re.compile(
@@ -187,9 +191,17 @@ def checked_models(fleet: Fleet, sink: Collector) -> dict[str, Model]:
     return found
 
 
-def build(fleet: Fleet, learned: Mapping[str, FlagTable], tables: Tables, sink: Collector) -> Catalog:
-    """Check everything that hosts may name; `learned` holds the flag tables that engines name, by path."""
-    models = checked_models(fleet, sink)
+def build(
+    fleet: Fleet, learned: Mapping[str, FlagTable], tables: Tables, files: Mapping[str, Facts], sink: Collector
+) -> Catalog:
+    """Check everything that hosts may name; `learned` holds the flag tables that engines name, by path.
+
+    `files` is what is recorded of checkpoints, by name.
+    """
+    models = {name: with_facts(model, files, sink) for name, model in checked_models(fleet, sink).items()}
     return Catalog(
-        engines=_engines(fleet, learned, tables, sink), models=models, profiles=profiles.build(fleet, models, sink)
+        engines=_engines(fleet, learned, tables, sink),
+        models=models,
+        profiles=profiles.build(fleet, models, sink),
+        files=files,
     )

@@ -20,12 +20,15 @@ from quadgen.evidence import (
     where,
 )
 from quadgen.evidence import Policy as EvidencePolicy
+from quadgen.facts.heads import head
+from quadgen.problems import Severity
 from quadgen.resolution import Decision, Model
 from quadgen.resolve import structure
 from quadgen.resolve.catalog import Catalog
+from quadgen.resolve.recorded import against
 from quadgen.resolve.report import Reporter, unknown
 from quadgen.resolve.structure import Wish
-from quadgen.speculation import ProfileSpec
+from quadgen.speculation import BUILTIN, ProfileSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +48,18 @@ def _floor(wish: Wish) -> tuple[tuple[str, ...], str]:
     model = wish.model
     if not structure.has_head(wish):
         known = "has no MTP head" if model.mtp is False else "is not known to have an MTP head"
+        if model.facts is not None and (model.mtp is True or head(model.facts).wrong is not None):
+            known = structure.lacking(wish)
         return (), f"default: {model.name} {known}, so it runs without speculation"
     if wish.mmproj:
         return (
             (),
             "default: an MTP head is not combined with a projector (ggml-org/llama.cpp#23398), so no speculation",
         )
+    spec = BUILTIN["default"]
+    for each in against(spec, ("draft-mtp",), wish.engine, model, None):
+        if each.severity is Severity.ERROR:
+            return (), f"default: {each.sentence}, so no speculation"
     where = f"in {model.mtp}" if isinstance(model.mtp, str) else "in its file"
     return ("draft-mtp",), f"default: {model.name} has an MTP head {where}, used at the engine's own draft width"
 
@@ -183,7 +192,7 @@ def _request(spec: ProfileSpec, wish: Wish, gate: Gate, setting: Setting, agains
         backend=wish.backend,
         devices=wish.cards,
         model=wish.model.id,
-        header=None,
+        header=wish.model.facts.header if wish.model.facts is not None else None,
         setting=setting,
         against=against,
         default=Setting.of(_floor(wish)[0]),

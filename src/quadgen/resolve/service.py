@@ -1,13 +1,25 @@
 """One service, from its layers to a resolution: every decision in order, or every reason why not."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from quadgen.engines import drafters
 from quadgen.engines.base import Ask, Engine, Paths
 from quadgen.engines.registry import ENGINES
 from quadgen.engines.side_doors import reaches_speculation_flag
+from quadgen.facts import kv
 from quadgen.problems import Problem, Severity
-from quadgen.resolution import Argument, Decision, Devices, EngineEntry, Host, Model, Resolution, Variable
+from quadgen.resolution import (
+    Argument,
+    Decision,
+    Devices,
+    EngineEntry,
+    Host,
+    Model,
+    Resolution,
+    Share,
+    Variable,
+)
 from quadgen.resolve import (
     cards,
     choice,
@@ -23,6 +35,7 @@ from quadgen.resolve import (
     told_paths,
 )
 from quadgen.resolve.gate import Gate, decide, unspeculating
+from quadgen.resolve.recorded import check_context, check_loads, known
 from quadgen.resolve.report import Reporter
 from quadgen.resolve.structure import Wish
 
@@ -32,6 +45,8 @@ _NOWHERE = network.Address(
 """Stands in for an address that was refused; as inside of a container, where an engine has nothing against it."""
 UNKNOWN_CONTEXT = 8192
 """Tokens where nobody knows what the model was trained for: the least that current models were."""
+LONGEST_UNASKED = 32768
+"""Tokens of a context that nobody asked for, however long the model was trained."""
 
 
 _UNKNOWN = Model(
@@ -48,11 +63,18 @@ class _Choice:
     backend: str
     engine: EngineEntry
     model: Model
+    cap: int | None
 
 
-def _context(ask: Reporter, kind: Engine, model: Model) -> int:
+def _context(ask: Reporter, kind: Engine, model: Model, cap: int | None) -> tuple[int, str | None]:
+    """Tokens of one conversation, and a sentence where nobody says them. `cap` is what fits, where that is less."""
     context: int | None = ask.get("context", kind.context)
-    if context is None and model is not _UNKNOWN and not ask.broken("context"):
+    if context is not None:
+        check_context(ask, model, context)
+        return context, None
+    if model.facts is not None:
+        return _fitting(model.name, kv.trained(model.facts), cap)
+    if model is not _UNKNOWN and not ask.broken("context"):
         ask.elsewhere(
             Problem(
                 code="context-unknown",
@@ -60,10 +82,19 @@ def _context(ask: Reporter, kind: Engine, model: Model) -> int:
                 severity=Severity.WARNING,
                 path=("models", model.name),
                 at="key",
-                hint="add `context:` to the service, its host or a group",
+                hint="add `context:` to the service, its host or a group, or record the model: quadgen lock",
             )
         )
-    return context or UNKNOWN_CONTEXT
+    return UNKNOWN_CONTEXT, None
+
+
+def _fitting(name: str, trained: int | None, cap: int | None) -> tuple[int, str]:
+    """The longest context up to `LONGEST_UNASKED` that the model was trained for, and that fits."""
+    most = min(LONGEST_UNASKED, trained or LONGEST_UNASKED)
+    of = f"{name} was trained for {trained}" if trained else f"nobody says what {name} was trained for"
+    if cap is not None and cap < most:
+        return cap, f"context: nobody says one, and {cap} tokens fit beside the rest; {of}"
+    return most, f"context: nobody says one, so it is {most} tokens; {of}"
 
 
 def _keyed(ask: Reporter, engine: EngineEntry) -> bool:
@@ -123,8 +154,13 @@ def _fetched(model: Model) -> str:
     return (model.url or "").partition("?")[0].rpartition("/")[2]
 
 
-def resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str]) -> Resolution | None:
-    """Decide one service; None where anything of it is refused or missing."""
+def resolve(
+    ask: Reporter, host: Host, gate: Gate, services: frozenset[str], cap: int | None = None
+) -> Resolution | None:
+    """Decide one service; None where anything of it is refused or missing.
+
+    `cap` is what a context has at most, in tokens, where nobody says one.
+    """
     before = len(ask.collector.problems)
     backend = choice.backend(ask, gate.catalog)
     model = choice.model(ask, gate.catalog)
@@ -132,7 +168,8 @@ def resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str]) -> 
     if backend is None or engine is None:
         overrides.check(ask, host, None)
         return None
-    found = _resolve(ask, host, gate, services, _Choice(backend=backend, engine=engine, model=model or _UNKNOWN))
+    what = _Choice(backend=backend, engine=engine, model=model or _UNKNOWN, cap=cap)
+    found = _resolve(ask, host, gate, services, what)
     if model is None:
         return None
     refused = any(problem.severity is Severity.ERROR for problem in ask.collector.problems[before:])
@@ -152,7 +189,7 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
         engine=engine, backend=backend, model=model, cards=seen.measured_as,
         draft_model=choice.model(ask, gate.catalog, "draft_model"), mmproj=mmproj is not None,
     )  # fmt: skip
-    decided = decide(ask, wish, gate) if model is not _UNKNOWN else None
+    decided = decide(ask, wish, gate) if model is not _UNKNOWN and check_loads(ask, model) else None
     decision = decided or unspeculating(gate)
     port: int = ask.get("port", kind.port)
     place = network.address(ask, host, port) or _NOWHERE
@@ -168,10 +205,11 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
     device_names.check(ask, engine, backend, seen, kind, drafts=drafts)
     models_dir = files.clean(files.at_home(ask.get("models_dir", "/srv/models"), host)).rstrip("/") or "/"
     shelf = files.Shelf(ask, host, models_dir, writable=model.file is None, cached=kind.box.read_only)
+    context, reason = _context(ask, kind, model, what.cap)
     asking = Ask(
         report=ask, host=host, engine=engine, backend=backend, model=model, decision=decision, devices=seen,
         paths=_paths(ask, kind, shelf, model, decision), listen=place.listen, port=port,
-        context=_context(ask, kind, model),
+        context=context, known=known(model, decision.draft_model, mmproj, gate.catalog.files),
         api_key_file=key_file, exposed=_exposed(ask, kind, engine, place, key), boxed=place.inside,
     )  # fmt: skip
     if model.file is None:
@@ -187,8 +225,9 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
     return Resolution(
         host=host, name=ask.service or kind.service, engine=engine, backend=backend, model=model, decision=decision,
         arguments=arguments, environment=extras.environment(ask, engine, (*own, *kind.environment(asking))),
-        memory=kind.memory(asking), devices=seen, image=image or "", binary=binary or "", entrypoint=engine.entrypoint,
-        mounts=mounts,
+        memory=kind.memory(asking, arguments), context=context, elastic=reason is not None,
+        reckon=partial(_reckon, kind, asking, arguments), devices=seen, image=image or "", binary=binary or "",
+        entrypoint=engine.entrypoint, mounts=mounts,
         files=tuple(shelf.files), writable=(shelf.models_dir,) if shelf.writable else (), ports=place.ports,
         networks=place.networks, port=port, binds=place.binds, secrets=secrets, api_key=key,
         exposed=place.beyond_loopback, fetches=model.file is None, probe=kind.probe(asking),
@@ -197,8 +236,13 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
         pull=ask.get("pull", "missing"), auto_update=ask.get("auto_update"), autostart=ask.get("autostart", True),
         after=extras.peers(ask, "after", services), conflicts=extras.peers(ask, "conflicts", services),
         labels=extras.labels(ask), overrides=overrides.check(ask, host, binary),
-        notes=(engine.table_note,) if engine.table_note else (),
+        notes=tuple(filter(None, (engine.table_note, reason))),
     )  # fmt: skip
+
+
+def _reckon(kind: Engine, asking: Ask, arguments: tuple[Argument, ...], context: int) -> tuple[Share, ...]:
+    """What a service takes of memory with another context."""
+    return kind.memory(*kind.with_context(asking, arguments, context))
 
 
 def _variables(ask: Reporter, host: Host, kind: Engine, seen: Devices) -> tuple[Variable, ...]:

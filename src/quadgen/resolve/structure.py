@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from quadgen.engines.drafters import DRAFTERS, drafts
 from quadgen.engines.registry import ENGINES
+from quadgen.facts.heads import head
 from quadgen.resolution import EngineEntry, Model
+from quadgen.resolve.recorded import against, older, report
 from quadgen.resolve.report import Reporter
 from quadgen.speculation import ProfileSpec
 
@@ -23,8 +25,19 @@ class Wish:
 
 def has_head(wish: Wish) -> bool:
     """Whether the checkpoint is known to have an MTP head, in its file or in one of its own."""
-    mtp = wish.model.mtp
-    return mtp is True or isinstance(mtp, str) or ENGINES[wish.engine.kind].own_head
+    model = wish.model
+    if model.mtp is True and model.facts is not None and older(wish.engine, head(model.facts).since):
+        return False
+    return model.mtp is True or isinstance(model.mtp, str) or ENGINES[wish.engine.kind].own_head
+
+
+def lacking(wish: Wish) -> str:
+    """Why the checkpoint, whose header is recorded, has no head to draft with, after its name."""
+    facts = wish.model.facts
+    found = head(facts) if facts is not None else None
+    if found is not None and found.drafts and found.since is not None:
+        return f"has one that llama.cpp drafts with since b{found.since} at the latest, and not at {wish.engine.build}"
+    return (found.wrong if found is not None else None) or "has none by its header"
 
 
 def holds(ask: Reporter, spec: ProfileSpec, wish: Wish, draft: Model | None) -> bool:
@@ -38,9 +51,11 @@ def holds(ask: Reporter, spec: ProfileSpec, wish: Wish, draft: Model | None) -> 
     if (spec.needs_mtp or "draft-mtp" in spec.spec_types) and not has_head(wish):
         if not ask.fleet.is_broken(("models", model.name, "mtp")):
             known = "has none" if model.mtp is False else "is not known to have one"
+            if model.facts is not None:
+                known = lacking(wish)
             hint = (
                 "use `profile: default`"
-                if model.mtp is False
+                if model.mtp is not None
                 else f"declare `mtp: true` in models.{model.name} if its file has one"
             )
             ask.add(
@@ -85,4 +100,4 @@ def holds(ask: Reporter, spec: ProfileSpec, wish: Wish, draft: Model | None) -> 
             hint="leave `draft_model` out",
         )
         return False
-    return True
+    return report(ask, against(spec, spec.spec_types, wish.engine, model, draft), "profile")
