@@ -1,5 +1,6 @@
 """The benchmark compares like with like: two programs that write the same files, and no file of them twice."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import tiny_gguf
 from command import quadgen
 from hosts import snapshot
 from source import ROOT
@@ -86,3 +88,21 @@ def test_a_fleet_of_one_host_declares_only_what_that_host_uses() -> None:
     assert "vulkan:" in text
     assert "cuda" not in text
     assert "profiles:" not in text
+
+
+def test_the_benchmark_of_headers_reads_a_checkpoint_that_is_named(tmp_path: Path) -> None:
+    model = tiny_gguf.make(tmp_path, "plain")
+    done = script("benchmarks.bench_gguf", model, "--runs", "1", "--starts", "1", "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    cases = json.loads(done.stdout)
+    assert [(case["case"].partition(",")[0], case["runs"]) for case in cases] == [
+        ("reader", 1), ("gguf show", 1), ("gguf show", 1), ("reader", 1), ("gguf show", 1)
+    ]  # fmt: skip
+    assert all(case["quadgen"] > 0 and case["other"] > 0 for case in cases)
+
+
+def test_the_benchmark_of_headers_says_where_a_checkpoint_comes_from(tmp_path: Path) -> None:
+    done = script("benchmarks.bench_gguf", tmp_path / "none.gguf")
+    assert (done.returncode, done.stderr.decode()) == (
+        1, f"there is no {tmp_path}/none.gguf; `make parts` fetches a checkpoint\n"
+    )  # fmt: skip
