@@ -205,14 +205,14 @@ WRONG: Mapping[str, tuple[Raw, str, int, str | None]] = {
 def test_what_is_wrong_is_said_with_its_key_its_limit_and_its_byte(name: str, window: int) -> None:
     raw, message, offset, key = WRONG[name]
     data = raw.file()
-    began = time.perf_counter()
+    began = time.process_time()
     tracemalloc.start()
     try:
         assert refused(data, window=window) == (message, offset, key)
         assert tracemalloc.get_traced_memory()[1] < 2 * len(data) + 2**16
     finally:
         tracemalloc.stop()
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])

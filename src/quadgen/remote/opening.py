@@ -1,10 +1,10 @@
 """From the name of a remote file to its sources: the hub's list of files, the shards, pages that are no files."""
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from quadgen.gguf.shards import siblings
 from quadgen.gguf.source import Malformed
 from quadgen.problems import Unavailable
 from quadgen.remote.bodies import Body
@@ -18,7 +18,6 @@ LONGEST_LIST: Final = 16 * 2**20
 """Bytes of a list of files: a repository with 1000 of them, which is a page of the hub's, has a fiftieth."""
 LATER: Final = 2**16
 """Bytes of the first window of each later shard, whose header has little more than its tensors."""
-_SHARD: Final = re.compile(r"^(.*)-(\d{5})-of-(\d{5})\.gguf$", re.ASCII)
 
 
 def sources(web: Web, name: str) -> Iterator[RemoteFile]:
@@ -29,7 +28,7 @@ def sources(web: Web, name: str) -> Iterator[RemoteFile]:
         return
     if asked.path is None:
         asked = asked.at(_chosen(asked, _files(web, asked)))
-    for path in _paths(asked.path or ""):
+    for path in siblings(asked.path or ""):
         one = asked.at(path)
         window = WINDOW if path == asked.path else LATER
         yield RemoteFile(name=str(one), web=web, spot=web.spot(one.address(web.hub)), window=window)
@@ -49,7 +48,7 @@ def _shards(web: Web, name: str) -> Iterator[RemoteFile]:
     spot = web.spot(name)
     hint = _page(web, spot)
     head, separator, query = name.partition("?")
-    for position, path in enumerate(_paths(head.partition("#")[0])):
+    for position, path in enumerate(siblings(head.partition("#")[0])):
         one = f"{path}{separator}{query}"
         yield RemoteFile(
             name=shown(one), web=web, spot=web.spot(one), hint=hint, window=WINDOW if position == 0 else LATER
@@ -68,18 +67,6 @@ def _page(web: Web, spot: Spot) -> str:
     if on_hub:
         raise Malformed(f"it is {what}, not the file itself: {use}", offset=0)
     return f": {use}, if that server names files as the hub does"
-
-
-def _paths(path: str) -> list[str]:
-    """All shards of a file; itself where it is whole."""
-    found = _SHARD.match(path)
-    if found is None:
-        return [path]
-    number, count = int(found[2]), int(found[3])
-    if number != 1:
-        first = f"{found[1].rpartition('/')[2]}-00001-of-{found[3]}.gguf"
-        raise Malformed(f"shard {number} of {count}; llama-server takes the first, {first}", offset=0)
-    return [f"{found[1]}-{position:05d}-of-{found[3]}.gguf" for position in range(1, count + 1)] or [path]
 
 
 def _files(web: Web, asked: InHub) -> list[str]:

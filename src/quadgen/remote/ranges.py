@@ -6,6 +6,7 @@ from typing import Final
 
 import httpx
 
+from quadgen.gguf.foreign import HEAD, looks_like_page
 from quadgen.gguf.source import Malformed
 from quadgen.problems import Unavailable
 from quadgen.remote.bodies import Body
@@ -19,7 +20,6 @@ STREAM: Final = 2**20
 """Bytes at a time of a body that nobody bounded: there is no request to save by reading more."""
 _PART: Final = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(?:(\d{1,18})|\*)", re.ASCII)
 _NONE: Final = re.compile(r"bytes \*/(\d{1,18})", re.ASCII)
-_PAGE: Final = re.compile(rb"(?:\xEF\xBB\xBF)?\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 
 
 @dataclass(slots=True, repr=False)
@@ -62,7 +62,7 @@ class RemoteFile:
             pieces.append(piece)
             have += len(piece)
         found = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        if offset == 0 and self.hint and _PAGE.match(found[:512]):
+        if offset == 0 and self.hint and looks_like_page(found[:HEAD]):
             raise Malformed(f"not a GGUF file but a web page{self.hint}", offset=0)
         return found
 
