@@ -24,6 +24,7 @@ ELSEWHERE = {
     "generator-differs",
     "generator-refused",
     "lock-differs",  # of `quadgen lock --check`
+    "malformed-gguf",  # of a checkpoint
     "not-ours",  # of the output directory
     "not-recorded",  # of `quadgen lock`
     "not-verified",

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from quadgen.facts.amounts import amount
 from quadgen.facts.lock_text import entry
 from quadgen.facts.record import Facts, Lock
 from quadgen.fleet.load import Fleet
@@ -158,16 +159,6 @@ def contradictions(fleet: Fleet, lock: Lock) -> Iterator[Problem]:
             notes=(f"the lock has {facts.size} bytes for {name_of(fields)}",),
             hint="leave `size` out: the lock says it",
         )
-
-
-def amount(size: int) -> str:
-    """Bytes for people: `15.9 GiB`, of the largest unit that leaves a digit before the point."""
-    value, unit = float(size), "bytes"
-    for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if value < 1024:  # noqa: PLR2004 - as the units say
-            break
-        value, unit = value / 1024, larger
-    return f"{value:.{0 if unit == 'bytes' else 1}f} {unit}"
 
 
 def changes(old: Facts, new: Facts) -> list[str]:

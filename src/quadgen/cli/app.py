@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from quadgen.cli import check, explain, flags, lock, profiles, render, schema, verify
+from quadgen.cli import check, explain, flags, gguf, lock, profiles, render, schema, verify
 from quadgen.cli.exits import Exit
 from quadgen.problems import Rejected, Unavailable
 
@@ -35,6 +35,7 @@ def _options(
 for module in (render, check, explain, profiles, verify, lock, schema):
     app.command(name=module.__name__.rpartition(".")[2])(module.command)
 app.add_typer(flags.app, name="flags")
+app.add_typer(gguf.app, name="gguf")
 
 
 def run() -> None:
@@ -49,7 +50,9 @@ def run() -> None:
         console.show(rejected.problems, console.wanted_format(sys.argv))
         sys.exit(Exit.REFUSED)
     except Unavailable as unavailable:
-        sys.stderr.write(f"quadgen: {unavailable}\n")
+        from quadgen.cli import console  # noqa: PLC0415 - as above
+
+        console.say(console.shown(str(unavailable)))
         sys.exit(Exit.ENVIRONMENT)
     except KeyboardInterrupt:
         sys.stderr.write("quadgen: interrupted\n")

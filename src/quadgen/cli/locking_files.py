@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from quadgen.cli.malformed import malformed
 from quadgen.disk import windows
 from quadgen.facts.reading import facts
 from quadgen.facts.record import Facts
@@ -52,7 +53,7 @@ class Shelf:
             except Unavailable as error:
                 self._read[real] = Outcome(absent=str(error))
             except Malformed as error:
-                self._read[real] = Outcome(problem=_malformed(spot, error))
+                self._read[real] = Outcome(problem=malformed(spot, error))
         return self._read[real]
 
     def _fetched(self, one: Named) -> Outcome:
@@ -64,7 +65,7 @@ class Shelf:
         except Unavailable as error:
             return Outcome(absent=str(error))
         except Malformed as error:
-            return Outcome(problem=_malformed(one.name, error))
+            return Outcome(problem=malformed(one.name, error))
 
     @staticmethod
     def _one_of(tried: Sequence[tuple[str, Outcome]], one: Named) -> Outcome:
@@ -89,8 +90,4 @@ def _outcome(sources: Sequence[Source], name: str) -> Outcome:
     try:
         return Outcome(facts=facts(sources))
     except Malformed as error:
-        return Outcome(problem=_malformed(name, error))
-
-
-def _malformed(name: str, error: Malformed) -> Problem:
-    return Problem(code="malformed-gguf", message=f"{name}: {error.message}, at byte {error.offset}")
+        return Outcome(problem=malformed(name, error, [source.name for source in sources]))
