@@ -22,6 +22,10 @@ def words(source: Source) -> Words:
     Each takes some 50 bytes of memory beyond its own. Raises `Malformed` and `Unavailable`.
     """
     tokens: list[bytes] = []
-    merges: list[bytes] = []
-    reader.read(source, listeners={"tokenizer.ggml.tokens": tokens.extend, "tokenizer.ggml.merges": merges.extend})
-    return Words(tokens, hashlib.sha256(b"".join([each + b"\0" for each in merges])).hexdigest())
+    merges = hashlib.sha256()
+
+    def merged(some: list[bytes]) -> None:
+        merges.update(b"".join([each + b"\0" for each in some]))
+
+    reader.read(source, listeners={"tokenizer.ggml.tokens": tokens.extend, "tokenizer.ggml.merges": merged})
+    return Words(tokens, merges.hexdigest())
