@@ -151,3 +151,9 @@ def test_explain_shows_the_budget(shape: str, tmp_path: Any) -> None:
     assert card["total"] == sum(each["bytes"] for each in memory["needs"] if each["card"] == 0 and each["counted"])
     assert memory["host"] == 64 * GIB
     assert card["reserve"] == 1024 * MIB
+
+
+def test_a_header_that_announces_blocks_without_end_is_unknown_and_takes_no_time() -> None:
+    facts = dense(block_count=2**31)
+    (service,) = services(accepted(cuda(more=", context: 8192"), locked({"m.gguf": facts}))).values()
+    assert any("block_count" in (share.missing or "") for share in service.memory)

@@ -166,6 +166,17 @@ def make(directory: Path, name: str) -> Path:
 def write(path: Path, model: Model) -> None:
     """Write a file of what it shall be."""
     writer = GGUFWriter(path, model.arch)
+    describe(writer, model)
+    for name, weights in _weights(model.shapes):
+        writer.add_tensor(name, weights)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def describe(writer: GGUFWriter, model: Model) -> None:
+    """Say everything of a file but its tensors."""
     if model.kind is not None:
         writer.add_type(model.kind)
     for name, value in model.keys.items():
@@ -179,12 +190,6 @@ def write(path: Path, model: Model) -> None:
         else:
             writer.add_uint32(key, value)
     _tokenizer(writer, model)
-    for name, weights in _weights(model.shapes):
-        writer.add_tensor(name, weights)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
 
 
 def texts(model: Model) -> list[str]:

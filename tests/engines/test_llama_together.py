@@ -44,6 +44,23 @@ def test_a_tensor_split_needs_a_gpu() -> None:
     accepted(one(f"{CUDA}, flags: {{split-mode: tensor}}}}"))
 
 
+@pytest.mark.parametrize(
+    ("ratios", "message"),
+    [
+        ("1", "--tensor-split has 1 numbers, and this service has CUDA0, CUDA1"),
+        ("1,2,3", "--tensor-split has 3 numbers, and this service has CUDA0, CUDA1"),
+        ("0,0.0", "--tensor-split gives no device anything, and the server would split by what is free"),
+    ],
+)
+def test_a_tensor_split_has_a_number_for_each_device(ratios: str, message: str) -> None:
+    for fields in (f"flags: {{tensor-split: '{ratios}'}}", f"extra_args: [-ts, '{ratios}']"):
+        found = refusal(one(f"{CUDA}, {fields}}}"))
+        assert (found.code, found.message) == ("bad-flag-value", message)
+    accepted(one(f"{CUDA}, flags: {{tensor-split: [3, 1]}}}}"))
+    accepted(one(f"{CUDA}, extra_args: [-ts, '0/1']}}"))
+    accepted(one(f"{NATIVE}, flags: {{tensor-split: '1,2,3'}}}}"))
+
+
 @pytest.mark.parametrize("number", [-1, 2, 7])
 def test_the_only_gpu_of_a_model_that_is_not_split_is_one_of_the_services(number: int) -> None:
     found = refusal(one(f"{CUDA}, flags: {{split-mode: none, main-gpu: {number}}}}}"))

@@ -12,7 +12,7 @@ from quadgen.engines.llama_placing import Device, Laid, Unplaced, laid
 from quadgen.engines.llama_tally import Tally, Work, add_blocks, add_caches, add_graph, add_weights, gib
 from quadgen.engines.llama_told import Told, copies
 from quadgen.facts import kv
-from quadgen.facts.kinds import Kind, kind, trunk
+from quadgen.facts.kinds import Kind, block_count, kind, trunk
 from quadgen.facts.record import Facts
 
 HIDDEN: Final = frozenset({"draft-mtp", "draft-eagle3", "draft-dflash", "draft-dspark"})
@@ -132,8 +132,7 @@ def _placed(drafting: Drafting, facts: Facts, said: Told) -> Laid | Unplaced:
     split = said.split._replace(layers=said.draft_layers)
     if said.draft_devices is not None and len(drafting.devices) == 1:
         split = split._replace(mode="layer")
-    blocks = max(facts.number("block_count") or 0, len(facts.weights.blocks))
-    return laid(blocks, split, drafting.devices, fitted=said.fitted and said.draft_layers is None)
+    return laid(block_count(facts), split, drafting.devices, fitted=said.fitted and said.draft_layers is None)
 
 
 def _last(drafting: Drafting, facts: Facts) -> int:

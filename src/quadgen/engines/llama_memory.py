@@ -4,7 +4,7 @@ Weights and caches are exact; compute buffers and what a driver takes are estima
 named, they are those of llama.cpp b11434 (https://github.com/ggml-org/llama.cpp).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -16,13 +16,13 @@ from quadgen.engines.llama_buffers import graph
 from quadgen.engines.llama_devices import DEVICES
 from quadgen.engines.llama_drafter_memory import Drafting, add_drafter
 from quadgen.engines.llama_host_memory import add_kept
-from quadgen.engines.llama_placing import HOST, UNSEEN, Device, Laid, Placement, Unplaced, laid, placement
+from quadgen.engines.llama_placing import HOST, UNSEEN, Device, Laid, Placement, Unplaced, laid, proportions
 from quadgen.engines.llama_projector import encoding
 from quadgen.engines.llama_tally import Tally, Work, add_caches, add_graph, add_weights, gib
 from quadgen.engines.llama_told import Told, copies, outputs, told
 from quadgen.evidence.setting import DEFAULT_WIDTH
 from quadgen.facts import kv
-from quadgen.facts.kinds import trunk
+from quadgen.facts.kinds import block_count, trunk
 from quadgen.facts.record import Facts
 from quadgen.resolution import UNIFIED, Argument, Known, Share
 
@@ -98,36 +98,23 @@ def _drafting(ask: Ask, known: Known, said: Told) -> Drafting:
 def _declared(said: Told, devices: tuple[Device, ...], size: int) -> tuple[Share, ...]:
     """The weights alone, where the fleet says their size and nobody recorded the header."""
     what = "weights; its context comes on top"
-    parted = said.fitted or said.overridden or said.split.layers is not None or said.host_experts or said.host_forward
     if not devices:
         return (Share(what, size),)
-    found = laid(0, said.split, devices, fitted=said.fitted)
+    parted = said.fitted or said.overridden or said.split.layers is not None or said.host_experts or said.host_forward
+    found = proportions(said.split, devices)
     if parted or isinstance(found, Unplaced):
         return (Share(what, 0, missing=f"nobody can say where {gib(size)} of weights lie without their header"),)
     tally = Tally()
-    for at, share in _proportions(found.place, devices, said):
-        tally.add(what, found.card(at), round(size * share))
+    for device, share in zip(devices, found, strict=True):
+        tally.add(what, device.card, round(size * share))
     return tally.shares()
-
-
-def _proportions(place: Placement, devices: tuple[Device, ...], said: Told) -> Iterator[tuple[int, float]]:
-    """In what proportion many small blocks would be split."""
-    if place.fractions:
-        yield from enumerate(place.fractions)
-        return
-    blocks = 1024
-    fine = placement(blocks, said.split, devices)
-    places = fine.blocks if isinstance(fine, Placement) else ()
-    yield from ((at, places.count(at) / blocks) for at in sorted(set(places)))
 
 
 @lru_cache(maxsize=4096)
 def _reckoned(asked: Asked) -> tuple[Share, ...]:
     tally = Tally()
     said, facts, drafting = asked.told, asked.model, asked.drafting
-    count = facts.number("block_count") or 0
-    blocks = max(count, len(facts.weights.blocks))
-    found = laid(blocks, said.split, asked.devices, fitted=said.fitted)
+    found = laid(block_count(facts), said.split, asked.devices, fitted=said.fitted)
     context = said.context._replace(rollback=drafting.rollback)
     if isinstance(found, Unplaced):
         whole = gib(facts.weights.total)
@@ -195,19 +182,20 @@ def _streamed(asked: Asked, place: Placement) -> int:
 
 def _add_projector(tally: Tally, asked: Asked) -> None:
     """The projector, whole on one device: tools/mtmd/clip.cpp:186."""
+    what = "projector"
     if not asked.projects:
         return
     if asked.mmproj is None:
-        tally.lack("projector", "nobody recorded what its header says")
+        tally.lack(what, "nobody recorded what its header says")
         return
     said, card = asked.told, None
     if said.projector is not None and asked.devices:
         found = next((each for each in asked.devices if each.name == (said.projector or asked.devices[0].name)), None)
         if found is not None and found.card == UNSEEN:
-            tally.lack("projector", f"nobody says which card {found.name} is")
+            tally.lack(what, f"nobody says which card {found.name} is")
             return
         card = None if found is None else found.card
-    tally.add("projector", card, asked.mmproj.weights.total)
+    tally.add(what, card, asked.mmproj.weights.total)
     size = encoding(asked.mmproj, said.image_tokens, flash=said.context.flash)
     if size is None:
         tally.lack("projector: an image", "its header does not say how large an image is")

@@ -140,6 +140,18 @@ def placement(blocks: int, split: Split, devices: Sequence[Device]) -> Placement
     return _ranged(blocks, start, _by(shares, count))
 
 
+def proportions(split: Split, devices: Sequence[Device]) -> tuple[float, ...] | Unplaced:
+    """What each device gets of a model of very many small layers."""
+    unseen = next((each for each in devices if each.card == UNSEEN), None)
+    if unseen is not None:
+        return Unplaced(f"nobody says which card {unseen.name} is")
+    if split.mode == "none" or len(devices) == 1:
+        main = max(0, min(split.main, len(devices) - 1)) if split.mode == "none" else 0
+        return tuple(float(at == main) for at in range(len(devices)))
+    found = _shares(split, devices)
+    return found if isinstance(found, Unplaced) else tuple(share / sum(found) for share in found)
+
+
 def _ranged(blocks: int, start: int, places: list[int]) -> Placement:
     """What is on the devices are the last blocks, and after them the output."""
     every = [HOST] * start + places

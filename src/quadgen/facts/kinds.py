@@ -9,6 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from quadgen.facts.keys import BLOCKS
 from quadgen.facts.record import Facts
 
 NEXTN: Final = "nextn_predict_layers"
@@ -110,6 +111,11 @@ def kind(facts: Facts) -> Kind:
 def trait(facts: Facts) -> Trait:
     """What follows from what the file is."""
     return TRAITS[kind(facts)]
+
+
+def block_count(facts: Facts) -> int:
+    """How many blocks a file has: as many as are there, or as it announces, if llama.cpp takes so many."""
+    return max(min(facts.number("block_count") or 0, BLOCKS), len(facts.weights.blocks))
 
 
 def trunk(facts: Facts) -> int:

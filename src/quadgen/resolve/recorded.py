@@ -115,10 +115,20 @@ def against(
             return
         name = str(model.mtp) if draft is None or kind == "draft-mtp" else draft.name
         p_min = draft_setting((kind,), width, dict(spec.flags)).number("spec-draft-p-min") or 0
-        found = objections(model.facts, other, kind, width=width, p_min=p_min, called=(model.name, name))
+        found = (
+            *_unloadable(other, name),
+            *objections(model.facts, other, kind, width=width, p_min=p_min, called=(model.name, name)),
+        )
     for each in found:
         learned = each.build is not None and _newer(engine, each.build) and each.severity is Severity.ERROR
         yield replace(each, severity=Severity.WARNING) if learned else each
+
+
+def _unloadable(drafter: Facts, name: str) -> Iterator[Objection]:
+    """A drafter whose announced head is not there is not loaded either, as a model is not."""
+    found = head(drafter)
+    if not found.loads:
+        yield Objection(code="does-not-compose", sentence=f"{name} {found.wrong}", note="the server ends at load")
 
 
 def report(ask: Reporter, found: Iterable[Objection], *keys: str) -> bool:
