@@ -4,7 +4,6 @@ The weights are as large to the last byte, but for the gaps between tensors. A c
 than what the server prints, and never much more. The largest are of checkpoints with the shapes of real ones.
 """
 
-import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -19,7 +18,7 @@ import tiny_archs
 import tiny_pairs
 import wide_gguf
 from memory_asks import MIB, resolved, sizes
-from parts import llama_server, missing
+from parts import gemma, llama_server
 from quadgen.disk import windows
 from quadgen.facts import reading
 from quadgen.facts.record import Facts
@@ -28,8 +27,6 @@ from quadgen.resolution import Known, Resolution, Share
 pytestmark = pytest.mark.loopback
 
 QUICK = ("--fit", "off", "--no-warmup", "--log-verbosity", "4")
-GEMMA = os.environ.get("QUADGEN_GEMMA")
-"""Where Gemma 3 270M (Q4_K_M) lies."""
 OWN = frozenset({"--model", "--alias", "--host", "--port", "--metrics"})
 """Arguments that a test says otherwise, or that need not be said."""
 FACTOR, MARGIN = 1.5, 32
@@ -106,8 +103,7 @@ def models() -> Iterator[tuple[str, str, Resolution]]:
 
 def made(directory: Path, kind: str, name: str) -> Path:
     if kind == "gemma":
-        path = Path(GEMMA) if GEMMA else None
-        return path if path is not None and path.is_file() else missing("Gemma 3 270M")
+        return gemma()
     makers = {"wide": wide_gguf.make, "tiny": tiny_archs.make, "pair": tiny_pairs.make}
     return makers[kind](directory, name)
 
