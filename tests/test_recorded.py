@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+import kv_facts
 from fleets import ENGINES, accepted, refusal, refusals, unit
 from locks import dense, locked, tiny
+from quadgen.facts.record import Facts
 from quadgen.pipeline import find
 from quadgen.problems import Severity
 
@@ -131,3 +133,22 @@ def test_a_row_for_one_file_does_not_admit_another_under_the_same_name() -> None
             accepted(text, {**files, **locked(facts)})
         else:
             assert refusal(text, {**files, **locked(facts)}).code == code
+
+
+@pytest.mark.parametrize(
+    ("facts", "types", "says"),
+    [
+        (kv_facts.latent(), "{k: q8_0}", "the types of both caches must be the same"),
+        (kv_facts.latent(), "q8_0", None),
+        (dense(attention__key_length=80), "{k: q8_0}", "needs a multiple of 32"),
+        (dense(), "q8_0", None),
+    ],
+)
+def test_a_cache_type_that_the_checkpoint_cannot_have_is_refused(facts: Facts, types: str, says: str | None) -> None:
+    text, files = fleet(more=f", cache_type: {types}"), locked({"m.gguf": facts})
+    if says is None:
+        accepted(text, files)
+        return
+    problem = refusal(text, files)
+    assert problem.code == "does-not-compose"
+    assert says in problem.message

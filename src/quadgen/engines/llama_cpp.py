@@ -16,6 +16,7 @@ from quadgen.engines.llama_options import LARGEST, QUANTISED
 from quadgen.engines.llama_paths import named_paths
 from quadgen.engines.llama_together import check_together
 from quadgen.engines.side_doors import NOWHERE
+from quadgen.facts import kv
 from quadgen.problems import Problem
 from quadgen.resolution import UNLIMITED, Argument, EngineEntry, Probe, Resolution, Share, Variable
 
@@ -205,6 +206,12 @@ class LlamaCpp:
             if side in kinds:
                 self._check_cache(ask, kinds[side])
                 found.append(Argument((f"--cache-type-{side}", kinds[side]), "cache_type"))
+        facts = ask.known.model
+        if kinds and facts is not None:
+            types = kv.Context(ask.context, 1, type_k=kinds.get("k", "f16"), type_v=kinds.get("v", "f16"))
+            reason = kv.refusal(facts, types)
+            if reason is not None:
+                ask.report.add("does-not-compose", reason, "cache_type", notes=("the server ends at load",))
         if kinds.get("v") in QUANTISED:
             said = stated(ask, "--flash-attn")
             if said is None:
