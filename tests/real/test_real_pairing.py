@@ -28,6 +28,10 @@ def words(models: Path, target: str, *more: str) -> list[str]:
             *more, *QUICK]  # fmt: skip
 
 
+TRIES = 3
+"""A server that is killed by a signal may take its last line along, which another thread of it writes."""
+
+
 def says(server: serving.Server, parts: tuple[str, ...]) -> bool:
     """Whether its log says all of them, soon."""
     eventually(lambda: all(part in "\n".join(server.log) for part in parts))
@@ -50,9 +54,13 @@ def test_a_server_does_with_a_head_what_its_facts_say(row: Alone, models: Path) 
 def test_a_server_does_with_a_drafter_what_the_facts_of_both_say(row: Pairing, models: Path) -> None:
     drafter = ("--spec-type", row.types, "--spec-draft-model", str(tiny_pairs.make(models, row.drafter)))
     flags = [word for name, value in row.flags.items() for word in (f"--{name}", str(value))]
-    with serving.start(llama_server(), *words(models, row.target, *drafter, *flags)) as server:
-        assert seen(server)[0] == row.then, server.log
-        assert says(server, row.says), server.log
+    for attempt in range(TRIES):
+        with serving.start(llama_server(), *words(models, row.target, *drafter, *flags)) as server:
+            assert seen(server)[0] == row.then, server.log
+            if says(server, row.says):
+                return
+            assert attempt + 1 < TRIES, server.log
+            assert server.status is not None, server.log
 
 
 @pytest.mark.parametrize(("spec_type", "drafter", "most"), WIDTHS)
