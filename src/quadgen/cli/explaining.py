@@ -7,11 +7,12 @@ import typer
 
 from quadgen import disk
 from quadgen.evidence import cost, quoted
+from quadgen.facts.amounts import amount, gib
 from quadgen.fleet.layers import Chain
 from quadgen.pipeline import Compiled, find
 from quadgen.problems import Path, Problem, Rejected
 from quadgen.resolution import UNIFIED, Resolution, Share
-from quadgen.resolve.memory import amount, counted, gib, pools
+from quadgen.resolve.memory import counted, pools
 from quadgen.resolve.report import unknown
 from quadgen.units import build
 

@@ -9,9 +9,10 @@ from typing import Final, NamedTuple
 from quadgen.engines.drafters import drafts
 from quadgen.engines.llama_buffers import Graph, draft_graph, graph, tokens
 from quadgen.engines.llama_placing import Device, Laid, Unplaced, laid
-from quadgen.engines.llama_tally import Tally, Work, add_blocks, add_caches, add_graph, add_weights, gib
+from quadgen.engines.llama_tally import Tally, Work, add_blocks, add_caches, add_graph, add_weights
 from quadgen.engines.llama_told import Told, copies
 from quadgen.facts import kv
+from quadgen.facts.amounts import gib
 from quadgen.facts.kinds import Kind, block_count, kind, trunk
 from quadgen.facts.record import Facts
 

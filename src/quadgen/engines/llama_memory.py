@@ -18,10 +18,11 @@ from quadgen.engines.llama_drafter_memory import Drafting, add_drafter
 from quadgen.engines.llama_host_memory import add_kept
 from quadgen.engines.llama_placing import HOST, UNSEEN, Device, Laid, Placement, Unplaced, laid, proportions
 from quadgen.engines.llama_projector import encoding
-from quadgen.engines.llama_tally import Tally, Work, add_caches, add_graph, add_weights, gib
+from quadgen.engines.llama_tally import Tally, Work, add_caches, add_graph, add_weights
 from quadgen.engines.llama_told import Told, copies, outputs, told
 from quadgen.evidence.setting import DEFAULT_WIDTH
 from quadgen.facts import kv
+from quadgen.facts.amounts import gib
 from quadgen.facts.kinds import block_count, trunk
 from quadgen.facts.record import Facts
 from quadgen.resolution import UNIFIED, Argument, Known, Share

@@ -1,20 +1,13 @@
 """Adding up what llama-server takes, by what it is and where it lies."""
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from quadgen.engines.llama_buffers import Graph
 from quadgen.engines.llama_placing import HOST, Laid
 from quadgen.facts.kv import Cache
 from quadgen.facts.record import Facts
 from quadgen.resolution import Share
-
-_GIB: Final = 2**30
-
-
-def gib(size: int) -> str:
-    """Bytes in the unit in which machines are sold."""
-    return f"{size / _GIB:.1f} GiB"
 
 
 class Tally:

@@ -1,6 +1,11 @@
 """Amounts for people."""
 
 
+def gib(size: int) -> str:
+    """Bytes in the unit in which machines are sold."""
+    return f"{size / 2**30:.1f} GiB"
+
+
 def amount(size: int) -> str:
     """Bytes: `15.9 GiB`, of the largest unit that leaves a digit before the point."""
     value, unit = float(size), "bytes"

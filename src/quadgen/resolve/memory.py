@@ -5,26 +5,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from quadgen.engines.registry import ENGINES
+from quadgen.facts.amounts import amount, gib
 from quadgen.fleet.load import Fleet
 from quadgen.problems import Collector, Path, Problem, Severity
 from quadgen.resolution import UNIFIED, Card, Host, Resolution, Share
 from quadgen.resolve.clashes import apart
 
-_GIB: Final = 2**30
 _STEP: Final = 256
 """Tokens to which llama-server rounds a context, and the least that is proposed."""
 Shares = Mapping[str, tuple[Share, ...]]
 """What services take, by name."""
-
-
-def gib(size: int) -> str:
-    """Bytes in the unit in which machines are sold."""
-    return f"{size / _GIB:.1f} GiB"
-
-
-def amount(size: int) -> str:
-    """Bytes of one thing, in MiB where it is small, so that no line says 0.0 GiB."""
-    return gib(size) if size >= _GIB else f"{size / 2**20:.1f} MiB"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
