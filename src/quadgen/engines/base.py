@@ -83,6 +83,19 @@ class Lever(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """What the server of a service says of itself where it runs as it was decided; None is "not known beforehand"."""
+
+    names: frozenset[str]
+    """By any of these it may call its model."""
+    slots: int | None
+    context: int | None
+    """Tokens of each slot."""
+    file: str | None
+    """The checkpoint's name, without its directory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Paths:
     """Where the files of a service are, as the server sees them."""
 
@@ -239,6 +252,9 @@ class Engine(Protocol):
 
     def levers(self, service: "Resolution") -> tuple[Lever, ...]:
         """What is left to set where this service takes too much memory, the cheapest first."""
+
+    def served(self, service: "Resolution") -> Served:
+        """What a server of this service says of itself."""
 
     def memory(self, ask: Ask, arguments: "Sequence[Argument]") -> "tuple[Share, ...]":
         """What it takes of the host's memory and of each card with these arguments, as far as that is known.

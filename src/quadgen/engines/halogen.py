@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from quadgen.engines import halogen_env, halogen_memory
-from quadgen.engines.base import Ask, BackendDevices, Box, Lever, NamedPath, Refusal
+from quadgen.engines.base import Ask, BackendDevices, Box, Lever, NamedPath, Refusal, Served
 from quadgen.engines.flags import Choice, FlagTable
 from quadgen.engines.halogen_env import ENGINE_PORT
 from quadgen.engines.halogen_memory import NATIVE_CONTEXT
@@ -190,6 +190,10 @@ class Halogen:
     def with_context(self, ask: Ask, arguments: Sequence[Argument], context: int) -> tuple[Ask, tuple[Argument, ...]]:
         """The same with a conversation of so many tokens."""
         return replace(ask, context=context), tuple(arguments)
+
+    def served(self, service: Resolution) -> Served:
+        """By what its variables say."""
+        return halogen_env.served(service)
 
     def levers(self, service: Resolution) -> tuple[Lever, ...]:
         """The pool and the prefill arena, as far as they are not small yet."""

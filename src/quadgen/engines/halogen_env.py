@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from quadgen.engines.base import Ask, Refusal
+from quadgen.engines.base import Ask, Refusal, Served
 from quadgen.engines.halogen_memory import (
     DEFAULT_PREFILL,
     GIB,
@@ -19,7 +19,7 @@ from quadgen.engines.halogen_memory import (
     memory,
     number,
 )
-from quadgen.resolution import Variable
+from quadgen.resolution import Resolution, Variable
 
 ENGINE_PORT: Final = 8730
 """HALOGEN_PORT: the engine's own protocol, without authentication."""
@@ -93,6 +93,18 @@ def decided(ask: Ask, standard_port: int) -> tuple[Variable, ...]:
     if ask.port != standard_port:
         said.append(Variable("HALOGEN_API_PORT", str(ask.port), "port"))
     return tuple(said)
+
+
+def served(service: Resolution) -> Served:
+    """What a server with these variables says of itself."""
+    said = {each.name: each.value for each in service.environment}
+    slots = said.get("HALOGEN_KV_SLOTS")
+    file = said.get("HALOGEN_CHECKPOINT")
+    return Served(
+        names=frozenset({said["HALOGEN_MODEL_ID"]}), slots=None if slots is None else int(slots),
+        context=service.context if "HALOGEN_CTX" in said else None,
+        file=None if file is None else file.rpartition("/")[2],
+    )  # fmt: skip
 
 
 def check(ask: Ask) -> None:

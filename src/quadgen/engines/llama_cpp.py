@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from quadgen.engines import llama_devices, llama_env, llama_memory
-from quadgen.engines.base import Ask, BackendDevices, Box, NamedPath, Refusal
+from quadgen.engines.base import Ask, BackendDevices, Box, NamedPath, Refusal, Served
 from quadgen.engines.drafters import drafts
 from quadgen.engines.flags import Choice, FlagTable, choose, shipped_tables
 from quadgen.engines.llama_decided import check_decided, every_layer
@@ -15,6 +15,7 @@ from quadgen.engines.llama_flags import canonical, flag_arguments, profile_argum
 from quadgen.engines.llama_options import LARGEST, QUANTISED
 from quadgen.engines.llama_paths import named_paths
 from quadgen.engines.llama_together import check_together
+from quadgen.engines.llama_told import served
 from quadgen.engines.side_doors import NOWHERE
 from quadgen.facts import kv
 from quadgen.problems import Problem
@@ -89,6 +90,10 @@ class LlamaCpp:
     def levers(self, service: Resolution) -> tuple[()]:  # noqa: ARG002 - what helps depends on the checkpoint
         """Nothing that is known without the checkpoint's header."""
         return ()
+
+    def served(self, service: Resolution) -> Served:
+        """By what its arguments say."""
+        return served(service)
 
     def memory(self, ask: Ask, arguments: Sequence[Argument]) -> tuple[Share, ...]:
         """By what is recorded of its files; the weights alone where only their size is declared."""

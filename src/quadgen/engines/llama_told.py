@@ -7,11 +7,12 @@ common/common.h of llama.cpp b11434 (https://github.com/ggml-org/llama.cpp).
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+from quadgen.engines.base import Served
 from quadgen.engines.flags import FlagTable
 from quadgen.engines.llama_placing import Laid, Split, in_turn
 from quadgen.engines.llama_values import whole
-from quadgen.facts.kv import Context
-from quadgen.resolution import Argument
+from quadgen.facts.kv import Context, cells
+from quadgen.resolution import Argument, Resolution
 
 ALL: Final = 2**31
 """More blocks than there are."""
@@ -106,6 +107,17 @@ def told(table: FlagTable, arguments: Iterable[Argument]) -> Told:
 
 _EMBEDS: Final = frozenset({"--embeddings", "--reranking", "--pooling"})
 """Each makes a server whose tokens all have an output (tools/server/server-context.cpp, server_output_limits)."""
+
+
+def served(service: Resolution) -> Served:
+    """What a server with these arguments says of itself; of several names it gives one."""
+    said = {str(each.words[0]): str(each.words[1]) for each in service.arguments if len(each.words) > 1}
+    context = told(service.engine.table, service.arguments).context
+    file = said.get("--hf-file", said.get("--model"))  # of a repository the server chooses a file
+    return Served(
+        names=frozenset(name.strip() for name in said["--alias"].split(",")), slots=context.slots,
+        context=cells(context), file=None if file is None else file.rpartition("/")[2],
+    )  # fmt: skip
 
 
 def ratios(text: str) -> tuple[float, ...]:
