@@ -109,10 +109,13 @@ def best_width(costs: Costs, p: float, widest: int) -> int:
     return max(range(widest + 1), key=lambda width: (costs.rate(p, width), -width))
 
 
-def overall(drafting: float, drafted_rate: float, plain_rate: float, length: float) -> float:
+def overall(
+    drafting: float, drafted_rate: float, plain_rate: float, length: float, *, plain_length: float = 1.0
+) -> float:
     """Tokens per second where a share `drafting` of the rounds drafts and the others are plain steps.
 
-    Rounds that draft yield `length` tokens at `drafted_rate`, the others one at `plain_rate`.
+    Rounds that draft yield `length` tokens at `drafted_rate`, the others `plain_length` at `plain_rate`: more than one
+    where they go on as a target that speculates already does.
     """
-    tokens = drafting * length + (1 - drafting)
-    return tokens / (drafting * length / drafted_rate + (1 - drafting) / plain_rate)
+    drafted, plain = drafting * length, (1 - drafting) * plain_length
+    return (drafted + plain) / (drafted / drafted_rate + plain / plain_rate)
