@@ -1,0 +1,1 @@
+"""Servers that run: what they are asked, and those that are started here."""

@@ -1,0 +1,246 @@
+"""Asking a running server: JSON and text, within bounds of time and size.
+
+What a GET asks of a router loads no model (`autoload=false`, tools/server/server-models.cpp), and of a server that
+sleeps it wakes nothing where the endpoint allows it. Redirects are not followed: a key would go along.
+"""
+
+import base64
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import httpx
+
+from quadgen import __version__
+from quadgen.problems import Unavailable
+from quadgen.server.address import Address, address
+from quadgen.server.failures import Asked, NoAnswer, is_page, quoted, refused, said, unreachable
+
+MOST: Final = 16 * 2**20
+"""Bytes of an answer; /slots of 64 slots has 100 kB."""
+CONNECT: Final = 10.0
+"""Seconds until there is a connection, at most."""
+_KEY: Final = re.compile(r"[!-~]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Server:
+    """A server that is asked. Has no repr: the client's headers can hold a key."""
+
+    address: Address
+    model: str | None
+    timeout: float
+    """Seconds until an answer is there, whole."""
+    _client: httpx.Client
+    _headers: Mapping[str, str] = field(default_factory=dict)
+    _key: bool = False
+
+    @property
+    def url(self) -> str:
+        """Its address, without anything secret."""
+        return self.address.base
+
+    def text(self, path: str) -> str:
+        """GET. Raises `NoAnswer` unless the status is 200."""
+        asked = self._asked(path)
+        status, body = self._whole("GET", path, None, self.timeout)
+        if status != httpx.codes.OK:
+            raise refused(status, body, asked)
+        return body
+
+    def get(self, path: str) -> Any:  # noqa: ANN401 - what JSON holds
+        """GET, as JSON. Raises `NoAnswer` unless the status is 200 and the body is that."""
+        return _decoded(self.text(path), self._asked(path))
+
+    def post(self, path: str, body: Mapping[str, Any], *, timeout: float | None = None) -> Any:  # noqa: ANN401 - as above
+        """POST JSON, and return JSON. Raises `NoAnswer` as `get` does."""
+        asked = self._asked(path)
+        status, text = self._whole("POST", path, body, timeout or self.timeout)
+        if status != httpx.codes.OK:
+            raise refused(status, text, asked)
+        return _decoded(text, asked)
+
+    def ask(self, path: str, body: Mapping[str, Any] | None = None) -> tuple[int, Any]:
+        """Return status and body whatever they are: JSON, or text where it is none. Raises `NoAnswer` without any."""
+        status, text = self._whole("GET" if body is None else "POST", path, body, self.timeout)
+        with suppress(ValueError, RecursionError):
+            return status, json.loads(text)
+        return status, text
+
+    def stream(
+        self, path: str, body: Mapping[str, Any], *, timeout: float | None = None
+    ) -> Iterator[tuple[float, dict[str, Any]]]:
+        """POST JSON and yield each event's data with the `time.monotonic()` of its arrival, in seconds.
+
+        `timeout` is the longest silence. Ends at `[DONE]` or where the answer does. Raises `NoAnswer`, also for an
+        event that is an error.
+        """
+        asked = self._asked(path)
+        with self._sent("POST", path, body, timeout or self.timeout) as response:
+            if response.status_code != httpx.codes.OK:
+                raise refused(response.status_code, self._body(response, asked, self.timeout), asked)
+            for arrived, line in _lines(_chunks(response, asked), asked):
+                name, _, data = line.partition(b":")
+                if name not in {b"data", b"error"} or not data.strip():
+                    continue
+                if data.strip() == b"[DONE]":
+                    return
+                event = _decoded(data.decode("utf-8", "replace"), asked)
+                if not isinstance(event, dict):
+                    raise asked.failed("one event of its answer is no object")
+                if name == b"error" or "error" in event:
+                    raise asked.failed(f"it broke its answer off: {said(event) or 'it does not say why'}")
+                yield arrived, event
+
+    def _asked(self, path: str) -> Asked:
+        return Asked(
+            base=self.url, netloc=self.address.netloc, path=path.partition("?")[0], key=self._key, model=self.model
+        )
+
+    def _whole(self, method: str, path: str, body: Mapping[str, Any] | None, timeout: float) -> tuple[int, str]:
+        asked = self._asked(path)
+        with self._sent(method, path, body, timeout) as response:
+            return response.status_code, self._body(response, asked, timeout)
+
+    def _body(self, response: httpx.Response, asked: Asked, timeout: float) -> str:
+        until = time.monotonic() + timeout
+        pieces, have = [], 0
+        for _, piece in _chunks(response, asked):
+            have += len(piece)
+            if have > MOST:
+                raise asked.failed(f"its answer has more than {MOST} bytes: that is no answer of a server of models")
+            if time.monotonic() > until:
+                raise asked.failed(f"its answer is not whole after {timeout:g} seconds")
+            pieces.append(piece)
+        return b"".join(pieces).decode("utf-8", "replace")
+
+    @contextmanager
+    def _sent(self, method: str, path: str, body: Mapping[str, Any] | None, timeout: float) -> Iterator[httpx.Response]:
+        request = self._request(method, path, body, timeout)
+        failed: NoAnswer | None = None
+        response = None
+        try:
+            response = self._client.send(request, stream=True)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            failed = unreachable(error, self._asked(path))
+        if response is None or failed is not None:
+            raise failed or self._asked(path).failed("no answer")  # outside: what httpx raises holds the key
+        try:
+            yield response
+        finally:
+            response.close()
+
+    def _request(self, method: str, path: str, body: Mapping[str, Any] | None, timeout: float) -> httpx.Request:
+        times = httpx.Timeout(timeout, connect=min(timeout, CONNECT))
+        query: dict[str, str] = {}
+        if self.model is not None and method == "GET":
+            query = {"model": self.model, "autoload": "false"}
+        elif self.model is not None and body is not None:
+            body = {"model": self.model, **body}
+        url = httpx.URL(f"{self.url}{path}")
+        return self._client.build_request(
+            method,
+            url.copy_merge_params(query) if query else url,
+            json=body,
+            headers=dict(self._headers),
+            timeout=times,
+        )
+
+
+@contextmanager
+def connected(
+    url: str,
+    *,
+    environ: Mapping[str, str],
+    api_key: str | None = None,
+    timeout: float = 10.0,
+    model: str | None = None,
+) -> Iterator[Server]:
+    """Make ready to ask the server at an address, as `server.address` reads it; nothing is sent yet.
+
+    Without `api_key` it is LLAMA_API_KEY of `environ`, as for llama-server itself. No proxy stands between this
+    machine and itself, whatever the environment says. Raises `Unavailable` where the address is none.
+    """
+    where = address(url)
+    key = api_key if api_key is not None else environ.get("LLAMA_API_KEY", "").strip() or None
+    if key is not None and not _KEY.fullmatch(key):
+        raise Unavailable("the API key holds characters that no key has")
+    with _client(where) as client:
+        yield Server(
+            address=where,
+            model=model if model is not None else where.model,
+            timeout=timeout,
+            _client=client,
+            _headers=_credentials(where, key),
+            _key=key is not None,
+        )
+
+
+def _client(where: Address) -> httpx.Client:
+    wrong = None
+    try:
+        return httpx.Client(
+            headers={"User-Agent": f"quadgen/{__version__}", "Accept-Encoding": "identity", "Accept": "*/*"},
+            follow_redirects=False,
+            limits=httpx.Limits(max_keepalive_connections=0),  # a server closes idle ones just as they are used again
+            trust_env=not (where.is_loopback and where.scheme == "http"),
+            mounts={f"all://{where.netloc.removesuffix('.')}": None} if where.is_loopback else None,
+        )
+    except (ValueError, ImportError, httpx.InvalidURL):
+        wrong = "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names a proxy that quadgen cannot use"
+    except OSError:
+        wrong = "the file of certificates that SSL_CERT_FILE or SSL_CERT_DIR names cannot be used"
+    raise Unavailable(wrong)  # outside of the handler, whose exception would go along with what the variables hold
+
+
+def _credentials(where: Address, key: str | None) -> dict[str, str]:
+    """llama-server takes a key from either header, so a user of a proxy before it leaves it the second."""
+    if where.user is not None:
+        pair = base64.b64encode(":".join(where.user).encode()).decode()
+        return {"Authorization": f"Basic {pair}"} | ({"X-Api-Key": key} if key else {})
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def _decoded(text: str, asked: Asked) -> Any:  # noqa: ANN401 - what JSON holds
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    if is_page(text):
+        raise asked.failed("it answers with a page for people: is this the address of the server's API?")
+    start = quoted(text[:60])
+    raise asked.failed(f"its answer is no JSON{f', it begins: {start}' if start else ' but empty'}")
+
+
+def _chunks(response: httpx.Response, asked: Asked) -> Iterator[tuple[float, bytes]]:
+    """The pieces of a body with their times of arrival."""
+    chunks = response.iter_bytes()
+    while True:
+        failed: NoAnswer | None = None
+        piece = None
+        try:
+            piece = next(chunks, None)
+        except (httpx.HTTPError, OSError) as error:
+            failed = unreachable(error, asked)
+        if failed is not None:
+            raise failed
+        if piece is None:
+            return
+        yield time.monotonic(), piece
+
+
+def _lines(chunks: Iterator[tuple[float, bytes]], asked: Asked) -> Iterator[tuple[float, bytes]]:
+    """Cut at line feeds only: JSON may hold every other character that ends a line elsewhere."""
+    rest = b""
+    arrived = 0.0
+    for arrived, piece in chunks:
+        *lines, rest = (rest + piece).split(b"\n")
+        if len(rest) > MOST:
+            raise asked.failed(f"one event of its answer has more than {MOST} bytes")
+        yield from ((arrived, line.rstrip(b"\r")) for line in lines)
+    if rest:
+        yield arrived, rest
