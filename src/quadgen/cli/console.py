@@ -53,7 +53,7 @@ def wanted_format(arguments: Sequence[str]) -> Format:
 def show(problems: Sequence[Problem], form: Format = Format.TEXT) -> None:
     """Print problems: text to stderr, the other forms to stdout."""
     if form is Format.JSON:
-        sys.stdout.write(json.dumps([_record(problem) for problem in problems], indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps([record(problem) for problem in problems], indent=2, ensure_ascii=False) + "\n")
     elif form is Format.SARIF:
         sys.stdout.write(json.dumps(_sarif(problems), indent=2, ensure_ascii=False) + "\n")
     elif form is Format.GITHUB:
@@ -129,7 +129,8 @@ def text(problem: Problem, *, colour: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _record(problem: Problem) -> dict[str, Any]:
+def record(problem: Problem) -> dict[str, Any]:
+    """A problem as `--format json` shows it."""
     place = problem.place
     return {
         "code": problem.code,
