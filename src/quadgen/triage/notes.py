@@ -1,7 +1,6 @@
 """What limits an answer: sentences that stand beside it whatever it is."""
 
 from collections.abc import Iterator
-
 from typing import Final
 
 from quadgen.triage.question import Question
