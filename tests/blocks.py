@@ -63,7 +63,7 @@ def _block(order: str, stand: Stand) -> str:
     """One block, fence included."""
     what, _, rest = order.partition(" ")
     if what == "run":
-        return f"```console\n$ quadgen {rest}\n{printed(rest, stand if stand.data else None)}```\n"
+        return f"```console\n$ quadgen {rest}\n{printed(rest, stand)}```\n"
     if what == "row":
         return f"```yaml row\n{_row(rest)}```\n"
     if what in _TABLES:
@@ -170,7 +170,7 @@ def _printed(arguments: str, files: tuple[tuple[str, str], ...]) -> str:
 
 def printed(arguments: str, stand: Stand | None = None) -> str:
     """What quadgen prints, in a directory with this fleet: what goes to standard error first."""
-    files = {"fleet.yml": stand.fleet, **stand.files} if stand else {}
+    files = {} if stand is None else ({"fleet.yml": stand.fleet} if stand.has_fleet else {}) | stand.files
     return _printed(arguments, tuple(files.items()))
 
 

@@ -4,7 +4,7 @@ A fence begins with its language and what it is. `yaml fleet` is a whole fleet.y
 one above it as `defaults` is under a host; both name the codes that they are reported with, and none where they are
 fine. `yaml fixed` is laid over it too, but nothing after it is laid over that. `yaml ledger` is measurements/own.yml
 beside the fleet, `yaml lock` is models.lock.yml there up to the end of its section, `yaml row` a part of a ledger,
-`yaml play` is Ansible's. `sh CODE` is run, and reports that code.
+`yaml play` is Ansible's. `sh CODE` is run, and reports that code. `text NAME.log` is a file of that name beside it.
 """
 
 import json
@@ -37,6 +37,13 @@ class Stand:
     data: Any = None
     ledger: str | None = None
     lock: str | None = None
+    texts: tuple[tuple[str, str], ...] = ()
+    """Other files, by name."""
+
+    @property
+    def has_fleet(self) -> bool:
+        """Whether there is a fleet file at all."""
+        return bool(self.text or self.data)
 
     @property
     def fleet(self) -> str:
@@ -47,7 +54,7 @@ class Stand:
     def files(self) -> dict[str, str]:
         """What stands beside it."""
         beside = {LEDGER: self.ledger, LOCK: self.lock}
-        return {name: text for name, text in beside.items() if text}
+        return {name: text for name, text in beside.items() if text} | dict(self.texts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +74,15 @@ class Fence:
         return f"{self.page}:{self.line}"
 
     @property
+    def is_file(self) -> bool:
+        """Whether it is a text that stands beside the fleet."""
+        return self.language == "text" and len(self.words) == 1 and "." in self.words[0]
+
+    @property
     def stand(self) -> Stand:
         """What stands with it; of a fleet that is refused, only to look at it."""
+        if self.is_file:
+            return replace(self.above, texts=(*self.above.texts, (self.words[0], self.text)))
         kind = self.words[0] if self.language == "yaml" and self.words else None
         if kind == "ledger":
             named = {"measurements": [LEDGER]}
@@ -106,7 +120,7 @@ def fences(page: str) -> Iterator[Fence]:
         line = text.count("\n", 0, found.start()) + 1
         fence = Fence(page=page, line=line, language=language, words=tuple(words), text=found["text"], above=stand)
         yield fence
-        if words in (["fleet"], ["more"], ["ledger"], ["lock"]):
+        if fence.is_file or words in (["fleet"], ["more"], ["ledger"], ["lock"]):
             stand = fence.stand
 
 
@@ -151,7 +165,7 @@ def said(stand: Stand) -> list[Problem]:
 
 def stand_at(page: str, line: int) -> Stand:
     """What the last fleet above a line says, fine or not."""
-    before = [fence for fence in fences(page) if fence.language == "yaml" and fence.line < line]
+    before = [fence for fence in fences(page) if (fence.language == "yaml" or fence.is_file) and fence.line < line]
     return before[-1].stand if before else Stand()
 
 
