@@ -19,7 +19,7 @@ from quadgen.resolve.gate import Gate
 from quadgen.resolve.report import Reporter, unknown
 from quadgen.resolve.service import resolve as resolve_service
 
-__all__ = ["Catalog", "Resolved", "evidence_policy", "resolve"]
+__all__ = ["Catalog", "Gate", "Resolved", "evidence_policy", "of_host", "resolve"]
 
 _OLDEST_QUADLET = "4.4"
 """The first Podman with a Quadlet generator; Debian 12's 4.3.1 has none."""
@@ -166,22 +166,26 @@ def resolve(
     entries = catalog.build(fleet, learned, tables, files, sink)
     gate = Gate(ledger=ledger, policy=evidence_policy(fleet), catalog=entries, fleet_name=fleet.name)
     clashes.host_names(fleet, sink)
-    found: dict[str, tuple[Resolution, ...]] = {}
-    for name in fleet.data["hosts"]:
-        _groups(fleet, name, sink)
-        shared = fleet.chain(name, None)
-        named = _services(fleet, name, shared.fields, sink)
-        host = _host(Reporter(fleet, sink, shared, name, None))
-        if host is None or not named:
-            continue
-        clashes.service_names(name, (service for service in named if service is not None), sink)
-        before = len(sink.problems)
-        services = _decided(fleet, host, named, gate, sink, None)
-        cap = memory.cap(host, services)
-        if cap is not None:  # anew, with a context that fits
-            del sink.problems[before:]
-            services = _decided(fleet, host, named, gate, sink, cap)
-        clashes.ports(fleet, name, services, sink)
-        memory.check(fleet, host, services, sink)
-        found[name] = services
-    return Resolved(hosts=found, catalog=entries, gate=gate)
+    found = {name: of_host(fleet, name, gate, sink) for name in fleet.data["hosts"]}
+    hosts = {name: services for name, services in found.items() if services is not None}
+    return Resolved(hosts=hosts, catalog=entries, gate=gate)
+
+
+def of_host(fleet: Fleet, name: str, gate: Gate, sink: Collector) -> tuple[Resolution, ...] | None:
+    """Decide the services of one host; None where it has none, or is refused itself."""
+    _groups(fleet, name, sink)
+    shared = fleet.chain(name, None)
+    named = _services(fleet, name, shared.fields, sink)
+    host = _host(Reporter(fleet, sink, shared, name, None))
+    if host is None or not named:
+        return None
+    clashes.service_names(name, (service for service in named if service is not None), sink)
+    before = len(sink.problems)
+    services = _decided(fleet, host, named, gate, sink, None)
+    cap = memory.cap(host, services)
+    if cap is not None:  # anew, with a context that fits
+        del sink.problems[before:]
+        services = _decided(fleet, host, named, gate, sink, cap)
+    clashes.ports(fleet, name, services, sink)
+    memory.check(fleet, host, services, sink)
+    return services

@@ -39,6 +39,8 @@ class Gate:
     policy: EvidencePolicy
     catalog: Catalog
     fleet_name: str
+    advisory: bool = False
+    """Whether a lack of evidence is only noted: for questions, whose answers no unit can be written from."""
     _decided: dict[tuple[Any, ...], Decision] = field(default_factory=dict, compare=False, repr=False)
     """What was decided without a word; a fleet asks for few things, many times."""
 
@@ -90,18 +92,19 @@ def _command(ask: Reporter, spec: ProfileSpec, gate: Gate) -> str:
 def _refuse(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, request: Request, found: Verdict) -> None:
     label = request.setting.describe()
     notes = refusal_notes(request, gate.ledger, found)
+    severity = Severity.NOTE if gate.advisory else Severity.ERROR
     hint = f"use `profile: default`, or bring a number: {_command(ask, spec, gate)}"
     if found.blocked_by:
         code = "stale-build" if "build" in found.blocked_by else "other-device"
         where = " and ".join(f"another {'card' if what == 'device' else what}" for what in found.blocked_by)
         message = f"{spec.name} was measured on {wish.backend} for {wish.model.name} only on {where}"
-        ask.add(code, message, "profile", label=label, notes=notes, hint=hint)
+        ask.add(code, message, "profile", severity=severity, label=label, notes=notes, hint=hint)
     elif found.kind is Kind.LOSES:
         message = f"{spec.name} does not win on {wish.backend} for {wish.model.name}"
-        ask.add("measured-loss", message, "profile", label=label, notes=notes, hint=hint)
+        ask.add("measured-loss", message, "profile", severity=severity, label=label, notes=notes, hint=hint)
     else:
         message = f"no measurement says that {spec.name} wins on {wish.backend} for {wish.model.name}"
-        ask.add("unmeasured-combination", message, "profile", label=label, notes=notes, hint=hint)
+        ask.add("unmeasured-combination", message, "profile", severity=severity, label=label, notes=notes, hint=hint)
 
 
 def unspeculating(gate: Gate) -> Decision:
@@ -209,10 +212,38 @@ def _measured(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, draft: M
         notes = (f"{spec.name}: no speculation",)
         return replace(unspeculating(gate), profile=spec, against=against, notes=notes)
     found = verdict(request, gate.ledger)
-    if found.kind is not Kind.WINS or found.row is None:
+    if found.kind is Kind.WINS and found.row is not None:
+        _differs(ask, spec, wish, gate, found)
+        why = f"measured to win on {found.row.workload}{where(found.row, request)}"
+    else:
         _refuse(ask, spec, wish, gate, request, found)
-        return None
+        if not gate.advisory:
+            return None
+        why = "which no measurement allows"
+    return Decision(
+        profile=spec,
+        setting=setting,
+        against=against,
+        types=spec.spec_types,
+        draft_n_max=spec.draft_n_max,
+        flags=spec.flags,
+        draft_model=draft if any(kind != "draft-mtp" for kind in drafts(spec.spec_types)) else None,
+        head_file=wish.model.mtp if "draft-mtp" in spec.spec_types and isinstance(wish.model.mtp, str) else None,
+        rows=found.rows if found.kind is Kind.WINS else (),
+        costs=costs(request, gate.ledger),
+        notes=(
+            f"{spec.name}: {setting.describe()}, {why}",
+            # of a draft-* type the width is in the sentence before
+            *bounds(lookups(spec.spec_types), spec.draft_n_max, dict(spec.flags)),
+        ),
+    )
+
+
+def _differs(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, found: Verdict) -> None:
+    """Warn of evidence from another build or card."""
     row = found.row
+    if row is None:
+        return
     if found.build_differs:
         on = wish.engine.build or "a build that the fleet does not state"
         ask.warn(
@@ -230,20 +261,3 @@ def _measured(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, draft: M
             notes=(f"row {row.id}",),
             hint=f"measure again: {_command(ask, spec, gate)}",
         )
-    return Decision(
-        profile=spec,
-        setting=setting,
-        against=against,
-        types=spec.spec_types,
-        draft_n_max=spec.draft_n_max,
-        flags=spec.flags,
-        draft_model=draft if any(kind != "draft-mtp" for kind in drafts(spec.spec_types)) else None,
-        head_file=wish.model.mtp if "draft-mtp" in spec.spec_types and isinstance(wish.model.mtp, str) else None,
-        rows=found.rows,
-        costs=costs(request, gate.ledger),
-        notes=(
-            f"{spec.name}: {setting.describe()}, measured to win on {row.workload}{where(row, request)}",
-            # of a draft-* type the width is in the sentence before
-            *bounds(lookups(spec.spec_types), spec.draft_n_max, dict(spec.flags)),
-        ),
-    )
