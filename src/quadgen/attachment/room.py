@@ -1,0 +1,72 @@
+"""What a drafter takes of the host's memory and of its cards, and whether that is free."""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+from quadgen.attachment.trial import Outcome
+from quadgen.facts.amounts import amount
+from quadgen.resolution import Resolution, Share
+from quadgen.resolve.memory import Pool, counted, need, pools
+
+_HOST: Final = None
+"""The place of a share in the host's own memory."""
+Answer = tuple[bool | None, str]
+"""Whether it fits, None where nobody knows, and a sentence."""
+
+
+def room(plain: Outcome, drafting: Outcome) -> Iterator[Answer]:
+    """Compare a service without and with a drafter; nothing where either was refused."""
+    before, after = plain.resolution, drafting.resolution
+    if before is None or after is None:
+        return
+    if not after.memory or after.model.facts is None:
+        yield (
+            None,
+            f"what it takes nobody can say: no facts are recorded of {after.model.name}, which quadgen lock does",
+        )
+        return
+    same = before.reckon(after.context) if before.elastic else before.memory
+    yield from _unknown(same, after)
+    more = {place: _size(after, after.memory, drafting, place) - _size(before, same, plain, place)
+            for place in dict.fromkeys(share.card for share in chain(same, after.memory))}  # fmt: skip
+    limits = {pool.position: pool for pool in pools(after.host)}
+    for place, size in more.items():
+        if size > 0:
+            yield _answer(place, size, limits.get(place), plain, before, same)
+    if all(size <= 0 for size in more.values()):
+        yield True, "it takes no more memory than the service does without it"
+    yield from _shorter(plain, drafting)
+
+
+def _unknown(same: tuple[Share, ...], after: Resolution) -> Iterator[Answer]:
+    known = {(share.what, share.missing) for share in same}
+    for share in after.memory:
+        if share.missing is not None and (share.what, share.missing) not in known:
+            yield None, f"{share.what}: {share.missing}"
+
+
+def _size(service: Resolution, shares: tuple[Share, ...], outcome: Outcome, place: int | None) -> int:
+    """Bytes from the start in one place, as far as they count there."""
+    return sum(each.size for each in shares if each.card == place and counted(service, each, outcome.services))
+
+
+def _answer(
+    place: int | None, size: int, pool: Pool | None, plain: Outcome, before: Resolution, same: tuple[Share, ...]
+) -> Answer:
+    where = "the host's memory" if place is _HOST else f"card {place}"
+    if pool is None:
+        field = "`memory` of the host" if place is _HOST else "`vram` of its entry in `gpus`"
+        return None, f"it takes {amount(size)} more of {where}, and nobody says how much there is: {field}"
+    taken = {each.name: each.memory for each in plain.services} | {before.name: same}
+    free = pool.room - need(pool, plain.services, taken).size
+    return size <= free, f"it takes {amount(size)} more of {where}, where {amount(max(0, free))} are free without it"
+
+
+def _shorter(plain: Outcome, drafting: Outcome) -> Iterator[Answer]:
+    """Contexts that nobody said, and that give way to a drafter."""
+    contexts = {each.name: each.context for each in plain.services}
+    for each in drafting.services:
+        before = contexts.get(each.name, each.context)
+        if each.context < before:
+            yield True, f"the context of {each.name} gives way to it: {each.context} tokens instead of {before}"

@@ -1,0 +1,279 @@
+"""A service decided as if it had another drafter, or none; nothing of it can become a unit."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from quadgen.engines.drafters import drafts
+from quadgen.evidence import Setting
+from quadgen.fleet.load import Fleet
+from quadgen.locating import owner
+from quadgen.pipeline import Compiled
+from quadgen.problems import Collector, Path, Problem, Rejected
+from quadgen.resolution import Model, Resolution
+from quadgen.resolve import Catalog, Gate, choice, of_host, profiles
+from quadgen.resolve.recorded import name_of, with_facts
+from quadgen.resolve.report import unknown
+from quadgen.speculation import ProfileSpec
+
+_WORKLOAD: Final = "prose"
+"""Of a drafter that nobody has measured on anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drafter:
+    """What is to be attached."""
+
+    spec_types: tuple[str, ...]
+    """As --spec-type names them, in this order."""
+    draft_model: str | None = None
+    """A key of the fleet's models, or a file as the lock names it: below models_dir, absolute, or `hf:org/repo:quant`;
+    None where the service's own serves, or none is needed."""
+    draft_device: tuple[str, ...] = ()
+    """Device names of the engine; empty leaves what the service says."""
+    draft_n_max: int | None = None
+    """Tokens; None is the engine's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A service of the fleet."""
+
+    compiled: Compiled
+    host: str
+    named: str | None
+    """Its key below `services`; None where the host is its own service."""
+    name: str
+
+    @property
+    def fleet(self) -> Fleet:
+        """The fleet as it is."""
+        return self.compiled.fleet
+
+    @property
+    def path(self) -> Path:
+        """Of its topmost layer."""
+        return ("hosts", self.host) if self.named is None else ("hosts", self.host, "services", self.named)
+
+    def concerns(self, problem: Problem) -> bool:
+        """Whether a problem is of this service, of its host, or of a layer, an engine or a model that it uses."""
+        host, service = owner(problem)
+        if host is not None:
+            return host == self.host and service in (None, self.name)
+        chain = self.fleet.chain(self.host, self.named)
+        engines = self.compiled.resolved.catalog.engines
+        backend = chain.fields.get("backend")
+        engine = chain.fields.get("engine") or next((each for each in engines if backend in engines[each].backends), "")
+        used: tuple[Path, ...] = (
+            *(layer.path for layer in chain.layers),
+            ("engines", engine),
+            ("models", chain.fields.get("model", "")),
+        )  # fmt: skip
+        path = problem.path or ()
+        return not path or any(path[: len(each)] == each for each in used)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What deciding the host came to."""
+
+    problems: tuple[Problem, ...]
+    """Of this service and its host, where the fleet file has them."""
+    services: tuple[Resolution, ...]
+    """All of the host that were not refused."""
+    name: str
+
+    @property
+    def resolution(self) -> Resolution | None:
+        """Of the service; None where it was refused."""
+        return next((each for each in self.services if each.name == self.name), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """The service with the drafter, and without any."""
+
+    target: Target
+    spec: ProfileSpec | None
+    """The profile that stands for the drafter; None where no engine could load it."""
+    own: bool
+    """Whether that is a profile which the fleet has."""
+    model: Model | None
+    draft: Model | None
+    before: tuple[Problem, ...]
+    """What is wrong with the service whatever it drafts with."""
+    plain: Outcome
+    drafting: Outcome
+    drafter: Drafter
+
+
+def target(compiled: Compiled, host: str, service: str | None) -> Target:
+    """Find a service; None is the only one of its host. Raises `Rejected` where there is no such host or service."""
+    hosts: Mapping[str, Any] = compiled.fleet.data["hosts"]
+    if host not in hosts:
+        message, hint = unknown("host", host, hosts)
+        raise Rejected([Problem(code="unexpected-value", message=message, hint=hint)])
+    named = list((hosts[host] or {}).get("services") or {})
+    alone = choice.standard_name(compiled.fleet.chain(host, None).fields, compiled.resolved.catalog)
+    names = named or [alone]
+    if service is None and len(names) > 1:
+        message = f"the host {host} has several services"
+        hint = f"say which: {', '.join(f'{host}/{name}' for name in names)}"
+        raise Rejected([Problem(code="unexpected-value", message=message, host=host, hint=hint)])
+    wanted = names[0] if service is None else service
+    if wanted not in names:
+        message, hint = unknown("service", wanted, names)
+        problem = Problem(code="unexpected-value", message=f"{message} on the host {host}", host=host, hint=hint)
+        raise Rejected([problem])
+    return Target(compiled=compiled, host=host, named=wanted if named else None, name=wanted)
+
+
+def tried(to: Target, drafter: Drafter) -> Trial:
+    """Decide the service with the drafter, and without any."""
+    resolved, fleet = to.compiled.resolved, to.fleet
+    models = dict(resolved.catalog.models)
+    fields = fleet.chain(to.host, to.named).fields
+    named = drafter.draft_model or (fields.get("draft_model") if _takes_a_model(drafter.spec_types) else None)
+    if named is not None and named not in models and named not in (fleet.data.get("models") or {}):
+        models[named] = _stranger(named, resolved.catalog)
+    spec, own, wrong = _profile(to, drafter, named, models)
+    known = {**resolved.catalog.profiles, **({} if spec is None else {spec.name: spec})}
+    gate = _gate(to, replace(resolved.catalog, models=models, profiles=known))
+    said: dict[str, Any] = {"profile": _name(fleet, drafter) if spec is None else spec.name, "draft_model": None}
+    if drafter.draft_device:
+        said["draft_device"] = list(drafter.draft_device)
+    elif not drafts(drafter.spec_types):
+        said["draft_device"] = None
+    nothing = {"profile": "none", "draft_model": None, "draft_device": None}
+    plain, drafting = (_outcome(to, each, gate) for each in (nothing, said))
+    services = () if spec is None else drafting.services  # without a profile it was decided without a drafter
+    return Trial(
+        target=to, spec=spec, own=own, model=models.get(fields.get("model", "")),
+        draft=models.get(named) if named is not None else None, before=tuple(_before(to, plain)),
+        drafter=drafter, plain=plain, drafting=replace(
+            drafting, services=services, problems=(*_placed(to, wrong), *drafting.problems)
+        ),
+    )  # fmt: skip
+
+
+def _takes_a_model(types: tuple[str, ...]) -> bool:
+    return any(kind != "draft-mtp" for kind in drafts(types))
+
+
+def _stranger(name: str, catalog: Catalog) -> Model:
+    """A drafter that the fleet does not have, with what the lock says of a file of this name."""
+    hub = name.removeprefix("hf:") if name.startswith("hf:") or f"hf:{name}" in catalog.files else None
+    model = Model(
+        name=name, id=name, file=None if hub else name, hf=hub, url=None, mtp=None, mmproj=None,
+        chat_template_file=None, size=None,
+    )  # fmt: skip
+    return with_facts(model, catalog.files, Collector()) if name_of(model) in catalog.files else model
+
+
+def _name(fleet: Fleet, drafter: Drafter) -> str:
+    """What sentences call the profile; no profile of the fleet."""
+    name = ",".join(drafter.spec_types)
+    while name in (fleet.data.get("profiles") or {}):
+        name += "+"
+    return name
+
+
+def _profile(
+    to: Target, drafter: Drafter, named: str | None, models: Mapping[str, Model]
+) -> tuple[ProfileSpec | None, bool, list[Problem]]:
+    """The profile of this drafter: one that the fleet has, or one made for it; and what is wrong with that."""
+    catalog, ledger = to.compiled.resolved.catalog, to.compiled.resolved.gate.ledger
+    draft = models[named].id if named in models and _takes_a_model(drafter.spec_types) else None  # type: ignore[index]  # None is no key
+    wanted = Setting.of(drafter.spec_types, draft_n_max=drafter.draft_n_max, draft_model=draft)
+    own = to.fleet.chain(to.host, to.named).fields
+    for spec in catalog.profiles.values():
+        if not spec.floor and spec.setting(draft) == wanted and spec.draft_model in (None, named):
+            return replace(spec, draft_model=named if _takes_a_model(spec.spec_types) else None), True, []
+    rows = [row for row in ledger.rows if row.setting == wanted]
+    rows.sort(key=lambda row: row.backend != own.get("backend"))
+    name = _name(to.fleet, drafter)
+    fields: dict[str, Any] = {
+        "spec_types": list(drafter.spec_types), "workload": rows[0].workload if rows else _WORKLOAD,
+        "against": _beaten(catalog, own.get("profile", "default"), wanted),
+    }  # fmt: skip
+    fields |= {} if drafter.draft_n_max is None else {"draft_n_max": drafter.draft_n_max}
+    fields |= {"draft_model": named} if named is not None else {}
+    sink = Collector()
+    data: Any = {**to.fleet.data, "profiles": {**(to.fleet.data.get("profiles") or {}), name: fields}}
+    built = profiles.build(replace(to.fleet, data=data), models, sink)
+    wrong = [problem for problem in sink.problems if (problem.path or ())[:2] == ("profiles", name)]
+    return built.get(name), False, wrong
+
+
+def _beaten(catalog: Catalog, present: str, wanted: Setting) -> str:
+    """The profile that a drafter must beat: what the service does today, where that is something else."""
+    for name in (present, "default"):
+        if name in catalog.profiles and catalog.profiles[name].setting() != wanted:
+            return name
+    return "none"
+
+
+def _gate(to: Target, catalog: Catalog) -> Gate:
+    """A gate of its own, since a gate keeps what it decided."""
+    real = to.compiled.resolved.gate
+    return Gate(ledger=real.ledger, policy=real.policy, catalog=catalog, fleet_name=real.fleet_name, advisory=True)
+
+
+def _outcome(to: Target, said: Mapping[str, Any], gate: Gate) -> Outcome:
+    """Decide the host with these fields at the service."""
+    sink = Collector()
+    services = of_host(_with(to, said), to.host, gate, sink) or ()
+    problems = tuple(_placed(to, filter(to.concerns, sink.problems)))
+    return Outcome(problems=problems, services=services, name=to.name)
+
+
+def _with(to: Target, said: Mapping[str, Any]) -> Fleet:
+    """The fleet in which the topmost layer of the service says this, and in which there is such a profile.
+
+    What is wrong with that profile was said already: the fleet's have been looked at before.
+    """
+    data: Any = to.fleet.data
+    data = {**data, "profiles": {**(data.get("profiles") or {}), said["profile"]: {}}}
+    own = data["hosts"][to.host] or {}
+    if to.named is None:
+        own = {**own, **said}
+    else:
+        own = {**own, "services": {**own["services"], to.named: {**(own["services"][to.named] or {}), **said}}}
+    data = {**data, "hosts": {**data["hosts"], to.host: own}}
+    return replace(to.fleet, data=data)
+
+
+def _before(to: Target, plain: Outcome) -> Iterator[Problem]:
+    """What is wrong without any drafter, and what was wrong before anything was decided."""
+    sink = Collector()
+    gate = to.compiled.resolved.gate
+    of_host(to.fleet, to.host, Gate(
+        ledger=gate.ledger, policy=gate.policy, catalog=gate.catalog, fleet_name=gate.fleet_name
+    ), sink)  # fmt: skip
+    decided = set(map(key, sink.problems))
+    yield from _placed(to, (each for each in to.compiled.reported if to.concerns(each) and key(each) not in decided))
+    yield from plain.problems
+
+
+def key(problem: Problem) -> tuple[object, ...]:
+    """What makes two problems one, whatever they weigh."""
+    return problem.code, problem.path, problem.message, problem.host, problem.service
+
+
+def _placed(to: Target, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Problems with paths that the fleet file has: what only the trial says is of the service itself."""
+    for problem in problems:
+        path = problem.path
+        if path is None or _there(to.fleet.data, path):
+            yield problem
+        else:
+            yield replace(problem, path=to.path, at="key", label="", host=to.host, service=to.name)
+
+
+def _there(data: Any, path: Path) -> bool:  # noqa: ANN401 - any YAML value
+    for part in path:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return True
