@@ -25,6 +25,8 @@ class Seen(NamedTuple):
     headers: Message
     host: str
     """What the client called this server."""
+    body: bytes = b""
+    """Of a POST."""
 
     @property
     def range(self) -> str | None:
@@ -141,7 +143,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         owner = self.server.owner
-        seen = Seen(self.path, self.headers, self.headers["Host"] or "")
+        body = self.rfile.read(int(self.headers["Content-Length"] or 0))
+        seen = Seen(self.path, self.headers, self.headers["Host"] or "", body)
         owner.seen.append(seen)
         reply = owner.answers.get(self.path, status(404))(seen)
         self.send_response(reply.status)
@@ -162,6 +165,8 @@ class _Handler(BaseHTTPRequestHandler):
         except (OSError, Cut):
             self.close_connection = True
             owner.done.set()
+
+    do_POST = do_GET  # noqa: N815 - the name that the base class looks for
 
     def log_message(self, *_: Any) -> None:
         """Standard error is the test's."""
