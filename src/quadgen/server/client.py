@@ -211,9 +211,9 @@ def _decoded(text: str, asked: Asked) -> Any:  # noqa: ANN401 - what JSON holds
     except (ValueError, RecursionError):
         pass
     if is_page(text):
-        raise asked.failed("it answers with a page for people: is this the address of the server's API?")
+        raise asked.failed("it answers with a page for people: is this the address of the server's API?", 200)
     start = quoted(text[:60])
-    raise asked.failed(f"its answer is no JSON{f', it begins: {start}' if start else ' but empty'}")
+    raise asked.failed(f"its answer is {f'no JSON, it begins: {start}' if start else 'empty'}", 200)
 
 
 def _chunks(response: httpx.Response, asked: Asked) -> Iterator[tuple[float, bytes]]:
