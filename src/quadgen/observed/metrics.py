@@ -99,7 +99,9 @@ def parse(name: str, text: str) -> Scrape:
             continue
         seen.add((sample.name, sample.labels))
         engines.add(sample.name.partition(":")[0])
-        amount = sample.amount or 0.0
+        amount = sample.amount
+        if amount is None:
+            continue
         if sample.name == _BY_POSITION:
             place = int(sample.label("position") or 0)
             positions[place] = positions.get(place, 0) + int(amount)

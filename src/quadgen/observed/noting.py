@@ -50,7 +50,7 @@ def _of_counters(scrapes: Sequence[Scrape]) -> Iterator[str]:
     if counts(last).rate is not None:
         yield "rates are the engine's own, without prompts, waiting and delivery: a client sees less"
         if last.requests is None:
-            yield "they hold the first token of each request, which took no time of generating; requests are not counted"
+            yield "they count the first token of each request too, which took no time of generating"
 
 
 def _of_window(first: Scrape, last: Scrape) -> Iterator[str]:
