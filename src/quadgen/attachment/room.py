@@ -27,6 +27,8 @@ def room(plain: Outcome, drafting: Outcome) -> Iterator[Answer]:
         )
         return
     same = before.reckon(after.context) if before.elastic else before.memory
+    for name in plain.refused:
+        yield None, f"what {name} takes nobody can say, since it is refused itself"
     yield from _unknown(same, after)
     more = {place: _size(after, after.memory, drafting, place) - _size(before, same, plain, place)
             for place in dict.fromkeys(share.card for share in chain(same, after.memory))}  # fmt: skip

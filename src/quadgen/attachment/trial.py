@@ -4,16 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from quadgen.attachment.target import Target
 from quadgen.engines.drafters import drafts
 from quadgen.evidence import Setting
 from quadgen.fleet.load import Fleet
-from quadgen.locating import owner
-from quadgen.pipeline import Compiled
-from quadgen.problems import Collector, Path, Problem, Rejected
+from quadgen.problems import Collector, Path, Problem
 from quadgen.resolution import Model, Resolution
-from quadgen.resolve import Catalog, Gate, choice, of_host, profiles
+from quadgen.resolve import Catalog, Gate, of_host, profiles
 from quadgen.resolve.recorded import name_of, with_facts
-from quadgen.resolve.report import unknown
 from quadgen.speculation import ProfileSpec
 
 _WORKLOAD: Final = "prose"
@@ -36,44 +34,6 @@ class Drafter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """A service of the fleet."""
-
-    compiled: Compiled
-    host: str
-    named: str | None
-    """Its key below `services`; None where the host is its own service."""
-    name: str
-
-    @property
-    def fleet(self) -> Fleet:
-        """The fleet as it is."""
-        return self.compiled.fleet
-
-    @property
-    def path(self) -> Path:
-        """Of its topmost layer."""
-        return ("hosts", self.host) if self.named is None else ("hosts", self.host, "services", self.named)
-
-    def concerns(self, problem: Problem) -> bool:
-        """Whether a problem is of this service, of its host, or of a layer, an engine or a model that it uses."""
-        host, service = owner(problem)
-        if host is not None:
-            return host == self.host and service in (None, self.name)
-        chain = self.fleet.chain(self.host, self.named)
-        engines = self.compiled.resolved.catalog.engines
-        backend = chain.fields.get("backend")
-        engine = chain.fields.get("engine") or next((each for each in engines if backend in engines[each].backends), "")
-        used: tuple[Path, ...] = (
-            *(layer.path for layer in chain.layers),
-            ("engines", engine),
-            ("models", chain.fields.get("model", "")),
-        )  # fmt: skip
-        path = problem.path or ()
-        return not path or any(path[: len(each)] == each for each in used)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What deciding the host came to."""
 
@@ -81,6 +41,8 @@ class Outcome:
     """Of this service and its host, where the fleet file has them."""
     services: tuple[Resolution, ...]
     """All of the host that were not refused."""
+    refused: tuple[str, ...]
+    """Other services of the host, which were."""
     name: str
 
     @property
@@ -105,27 +67,6 @@ class Trial:
     plain: Outcome
     drafting: Outcome
     drafter: Drafter
-
-
-def target(compiled: Compiled, host: str, service: str | None) -> Target:
-    """Find a service; None is the only one of its host. Raises `Rejected` where there is no such host or service."""
-    hosts: Mapping[str, Any] = compiled.fleet.data["hosts"]
-    if host not in hosts:
-        message, hint = unknown("host", host, hosts)
-        raise Rejected([Problem(code="unexpected-value", message=message, hint=hint)])
-    named = list((hosts[host] or {}).get("services") or {})
-    alone = choice.standard_name(compiled.fleet.chain(host, None).fields, compiled.resolved.catalog)
-    names = named or [alone]
-    if service is None and len(names) > 1:
-        message = f"the host {host} has several services"
-        hint = f"say which: {', '.join(f'{host}/{name}' for name in names)}"
-        raise Rejected([Problem(code="unexpected-value", message=message, host=host, hint=hint)])
-    wanted = names[0] if service is None else service
-    if wanted not in names:
-        message, hint = unknown("service", wanted, names)
-        problem = Problem(code="unexpected-value", message=f"{message} on the host {host}", host=host, hint=hint)
-        raise Rejected([problem])
-    return Target(compiled=compiled, host=host, named=wanted if named else None, name=wanted)
 
 
 def tried(to: Target, drafter: Drafter) -> Trial:
@@ -224,7 +165,9 @@ def _outcome(to: Target, said: Mapping[str, Any], gate: Gate) -> Outcome:
     sink = Collector()
     services = of_host(_with(to, said), to.host, gate, sink) or ()
     problems = tuple(_placed(to, filter(to.concerns, sink.problems)))
-    return Outcome(problems=problems, services=services, name=to.name)
+    there = {each.name for each in services} | {to.name}
+    refused = tuple(name for name in to.neighbours if name not in there)
+    return Outcome(problems=problems, services=services, refused=refused, name=to.name)
 
 
 def _with(to: Target, said: Mapping[str, Any]) -> Fleet:
