@@ -268,7 +268,7 @@ def test_an_unknown_share_leaves_the_rate_over_all_open() -> None:
 
 
 REASONS = """
-the target drafts already: 1.68 tokens per round of 67 ms, 25.0 tok/s (client-visible, as given); that is what a
+the target drafts already: 1.68 tokens per round of 67 ms, 25.0 tok/s (client-visible); that is what a
   drafter has to beat, and not the 14.9 tok/s of passes that yield one token
 it beats 25.0 tok/s from an acceptance of 0.752 at a width of 3 on; no acceptance beats 25.0 tok/s at a width of 1
 an acceptance of 0.4 to 0.6 (assumed: the band of a matched pair) gives 14.8 to 19.8 tok/s over these widths; the best

@@ -39,7 +39,7 @@ def judge(question: Question) -> Verdict:
 def costs_of(question: Question) -> Costs:
     """The costs that the formula takes; a drafter whose step nobody measured is taken to be free."""
     return Costs(
-        target_step=question.target.step,
+        target_step=question.target.plain_step,
         draft_step=question.draft_step.value if question.draft_step else 0.0,
         sequential=question.drafter.cost.sequential,
         verify=question.verify.factor,

@@ -31,14 +31,14 @@ def _notes(question: Question, best: int) -> Iterator[str]:
             f"the target's rate is engine-internal: what a client sees was {low} to {high} times slower where both "
             "were looked at, and every rate here is as much too high; give what you see with --target-rate"
         )
-    if target.drafts and not drafter.looks_up:
+    if target.drafts and target.plain is None:
         yield (
-            "the target's step is that of its rounds today, its own drafting included; a pass without that is shorter, "
-            "so a drafter that replaces it does a little better than this"
+            "the target's step is that of its rounds today, with its own drafting and verifying; a pass without them "
+            "is shorter, and a drafter in their place does better than this: give --plain-step where it is known"
         )
     if drafter.cost.mirror:
         yield (
-            f"besides, {drafter.words} runs {drafter.cost.mirror} over every token that the target reads or verifies; "
+            f"over every token that the target reads or verifies, {drafter.words} runs besides: {drafter.cost.mirror}; "
             "the formula leaves that out, so a round takes longer than this"
         )
     if drafter.looks_up:

@@ -13,7 +13,7 @@ def reasons(verdict: Verdict, costs: Costs) -> tuple[str, ...]:
 
 def _today(verdict: Verdict) -> str:
     target = verdict.question.target
-    seen = "engine-internal" if target.internal else "client-visible, as given"
+    seen = "engine-internal" if target.internal else "client-visible"
     beside = f", while its engine says {figures.rate(target.engine_rate)}" if target.engine_rate else ""
     rate = f"{figures.rate(target.rate)} tok/s ({seen}){beside}"
     if target.drafts:

@@ -19,6 +19,8 @@ class Figures:
     """Seconds of a round of the target as it runs today."""
     commit: Given | None = None
     """Tokens that such a round yields, at least 1."""
+    plain_step: Given | None = None
+    """Seconds of a pass over one token without drafting."""
     internal: bool = False
     """Whether the rate is the engine's own: without prompts, waiting and delivery."""
     engine_rate: float | None = None
@@ -32,12 +34,14 @@ class Target:
     rate: float
     """Tokens per second today: the incumbent."""
     step: float
-    """Seconds of a pass of the target, as it is today."""
+    """Seconds of a round of the target as it runs today, which is a pass where it does not draft."""
     commit: float
     """Tokens that a round of it yields today, at least 1; 1 where it does not draft."""
     source: str
     internal: bool = False
     engine_rate: float | None = None
+    plain: Given | None = None
+    """Seconds of a pass over one token without drafting, where that was measured."""
     told: bool = True
     """Whether anybody said what a round yields; if not, 1 was assumed."""
 
@@ -47,9 +51,28 @@ class Target:
         return self.commit > 1 + _APART / 10
 
     @property
+    def plain_step(self) -> float:
+        """Seconds of a pass over one token; taken to be a round of today where nobody measured it."""
+        return self.plain.value if self.plain else self.step
+
+    @property
     def plain_rate(self) -> float:
         """Tokens per second of passes that yield one token each."""
-        return 1 / self.step
+        return 1 / self.plain_step
+
+
+def either(first: Figures | None, other: Figures | None) -> Figures | None:
+    """What the first source says, and the other where it says nothing."""
+    if first is None or other is None:
+        return first or other
+    return Figures(
+        rate=first.rate or other.rate,
+        step=first.step or other.step,
+        commit=first.commit or other.commit,
+        plain_step=first.plain_step or other.plain_step,
+        internal=first.internal if first.rate else other.internal,
+        engine_rate=first.engine_rate or (other.rate.value if other.rate and other.internal and first.rate else None),
+    )
 
 
 def target(flags: Figures, read: Figures | None = None) -> Target:
@@ -74,7 +97,7 @@ def target(flags: Figures, read: Figures | None = None) -> Target:
         raise Unclear("--target-step", sentence)
     return Target(
         rate=made_rate, step=made_step, commit=max(1.0, made_commit), source=source, internal=internal,
-        engine_rate=read.engine_rate, told=told,
+        engine_rate=read.engine_rate, plain=flags.plain_step or read.plain_step, told=told,
     )  # fmt: skip
 
 

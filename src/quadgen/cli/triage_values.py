@@ -1,0 +1,118 @@
+"""What the options of `quadgen triage` hold, read and bounded. Raises `typer.BadParameter`, which names the option."""
+
+import math
+from typing import Final
+
+import typer
+
+from quadgen.breakeven import WIDEST, Verify
+from quadgen.triage import Band, Drafter, VerifyCost, drafter
+from quadgen.triage.drafter import names
+
+_LEAST: Final = 1e-6
+_MOST: Final = 1e9
+"""Between these, no rate, step or factor of a machine overflows the arithmetic."""
+_WIDTHS: Final = 64
+"""Widths that are shown at once, at most."""
+
+
+def bad(option: str, sentence: str) -> typer.BadParameter:
+    """What is wrong with an option."""
+    return typer.BadParameter(sentence, param_hint=option)
+
+
+def positive(option: str, value: float | None) -> float | None:
+    """A rate or a time; None stays."""
+    if value is not None and not _LEAST <= value <= _MOST:  # nan is in no range
+        raise bad(option, f"{value:g} is not a number above 0 that a machine could have")
+    return value
+
+
+def commit(option: str, value: float | None) -> float | None:
+    """Tokens of a round."""
+    if value is not None and not 1 <= value <= WIDEST + 1:
+        raise bad(option, f"{value:g} is not a number of tokens: a round yields at least 1, at most {WIDEST + 1}")
+    return value
+
+
+def share(option: str, value: float | None) -> float | None:
+    """A part of the whole."""
+    if value is not None and not 0 <= value <= 1:
+        raise bad(option, f"{value:g} is not a share between 0 and 1")
+    return value
+
+
+def named(option: str, name: str) -> Drafter:
+    """A class of drafters, or a --spec-type."""
+    found = drafter(name)
+    if found is None:
+        raise bad(option, f"{name!r} is none of {', '.join(names())}")
+    return found
+
+
+def widths(option: str, text: str | None) -> tuple[int, ...]:
+    """`1,3,7`; empty where nobody asks."""
+    if text is None:
+        return ()
+    found = tuple(sorted({_whole(option, part, "a width") for part in text.split(",")}))
+    if not 1 <= found[0] <= found[-1] <= WIDEST:
+        raise bad(option, f"a round drafts at least 1 token, and at most {WIDEST}")
+    if len(found) > _WIDTHS:
+        raise bad(option, f"these are {len(found)} widths, and at most {_WIDTHS} are shown")
+    return found
+
+
+def verify_cost(option: str, text: str) -> VerifyCost:
+    """`1.3` for every width, or `4:1.2,8:1.6`: by tokens of a pass."""
+    if ":" not in text:
+        factor = _factor(option, text)
+        return VerifyCost(factor=Verify(flat=factor), source=f"{option}, the same at every width", measured=True)
+    points = tuple(_point(option, part) for part in text.split(","))
+    sizes = [tokens for tokens, _ in points]
+    if sizes != sorted(set(sizes)):
+        raise bad(option, "give each number of tokens once, in ascending order")
+    return VerifyCost(factor=Verify(points=points), source=option, measured=True)
+
+
+def band(option: str, text: str) -> Band | None:
+    """`0.5` or `0.4-0.6`; None where it is no number, and so a file."""
+    try:
+        ends = [float(text)]
+    except ValueError:
+        low, dash, high = text.partition("-")
+        try:
+            ends = [float(low), float(high)]
+        except ValueError:
+            return None
+        if not dash:
+            return None
+    if not all(0 <= end <= 1 for end in ends):
+        raise bad(option, f"{text} is not an acceptance: that is between 0 and 1")
+    if ends[0] > ends[-1]:
+        raise bad(option, f"{text} goes from more to less")
+    return Band(low=ends[0], high=ends[-1], source=option)
+
+
+def _point(option: str, text: str) -> tuple[int, float]:
+    tokens, _, factor = text.partition(":")
+    size = _whole(option, tokens, "a number of tokens")
+    if not 2 <= size <= WIDEST + 1:  # noqa: PLR2004 - a pass over 1 token is the unit
+        raise bad(option, f"a pass over {size} tokens is none that verifies drafts: give 2 to {WIDEST + 1}")
+    return size, _factor(option, factor)
+
+
+def _factor(option: str, text: str) -> float:
+    try:
+        factor = float(text)
+    except ValueError:
+        raise bad(option, f"{text!r} is no number: write 1.3, or 4:1.2,8:1.6") from None
+    if not math.isfinite(factor) or not _LEAST <= factor <= _MOST:
+        raise bad(option, f"{text} is not a multiple of a pass over one token")
+    return factor
+
+
+def _whole(option: str, text: str, what: str) -> int:
+    word = text.strip()
+    if not (word.isascii() and word.isdigit() and len(word) <= 9):  # noqa: PLR2004 - more digits than any has
+        raise bad(option, f"{text!r} is not {what}")
+    return int(word)

@@ -1,0 +1,130 @@
+"""What logs and agreement files say of the quantities of triage.
+
+Raises `Rejected` with `nothing-measured` where a log does not say what it is asked for: that is not a 0.
+"""
+
+import json
+from math import ceil, isfinite
+from typing import Any, Final
+
+from quadgen.breakeven import Verify, acceptance_for
+from quadgen.facts.kinds import COSTS
+from quadgen.observed.counts import Counts
+from quadgen.observed.log import LogRead
+from quadgen.problems import Problem, Rejected
+from quadgen.triage.drafter import Drafter
+from quadgen.triage.given import Given
+from quadgen.triage.question import Band, VerifyCost
+from quadgen.triage.target import Figures
+
+_TRACE: Final = "run the server with -lv 4, which makes it print its statistics, and give that log"
+
+
+def figures_of(read: LogRead) -> Figures:
+    """What the log of the target says that it does: the engine's own rate, and the tokens of its rounds."""
+    name, total = read.observation.source, read.observation.total
+    if total is None or total.rate is None:
+        raise _unsaid(
+            f"{name} does not say how long generating took", "give the log of a server that answered requests"
+        )
+    commit = None if total.tokens_per_pass is None else Given(value=total.tokens_per_pass, source=name)
+    plain = Given(value=1 / read.plain.rate, source=name) if total.drafted and read.plain.rate else None
+    return Figures(rate=Given(value=total.rate, source=name), commit=commit, plain_step=plain, internal=True)
+
+
+def draft_step(read: LogRead, drafter: Drafter) -> Given:
+    """Seconds of a pass of the drafter: of its statistics, or of a drafter that ran as a server of its own."""
+    name, seen = read.observation.source, read.observation
+    types = [
+        each
+        for each in seen.draft_seconds
+        if each == drafter.spec_type or (drafter.spec_type is None and COSTS[each].name == drafter.cost.name)
+    ]
+    for each in types:
+        counts = seen.drafters.get(each, Counts())
+        passes = counts.drafted if drafter.cost.sequential else counts.rounds
+        if passes and seen.draft_seconds[each] > 0:
+            return Given(value=seen.draft_seconds[each] / passes, source=f"{name}, statistics of {each}")
+    if drafter.cost.name == "plain" and read.plain.rate is not None:
+        return Given(value=1 / read.plain.rate, source=f"{name}, its own tokens")
+    if drafter.cost.name == "plain":
+        raise _unsaid(
+            f"{name} does not say what a token of the drafter takes", "give the log of a server that runs it alone"
+        )
+    raise _unsaid(f"{name} has no statistics of {drafter.words}", _TRACE)
+
+
+def verify_cost(read: LogRead, plain_step: Given | None) -> VerifyCost:
+    """What verifying took, from requests that drafted beside a plain step of the same server.
+
+    Their time is that of plain passes, of verifying ones and of drafting; what is left of it for verifying, in plain
+    steps, is the factor at the mean width.
+    """
+    name, counts = read.observation.source, read.drafting
+    if counts.seconds is None or not counts.rounds or counts.passes is None or counts.width is None:
+        raise _unsaid(f"{name} has no request that drafted, with its time and its rounds", _TRACE)
+    step = Given(value=1 / read.plain.rate, source=name) if read.plain.rate else plain_step
+    if step is None:
+        hint = "have it answer a request in which nothing is drafted too, or give the plain step with --target-step"
+        raise _unsaid(f"{name} has no request without drafts, so what a plain pass takes is not known", hint)
+    drafting = sum(read.observation.draft_seconds.values())
+    plain = max(0, counts.passes - counts.rounds)
+    factor = (counts.seconds - drafting - plain * step.value) / (counts.rounds * step.value)
+    if factor <= 0:
+        took = f"{step.value * 1000:.4g} ms ({step.source})"
+        raise _unsaid(f"{name} contradicts a plain step of {took}", "take both from one machine, alone with its work")
+    tokens = max(2, round(counts.width) + 1)
+    source = f"{name}: {factor:.3g} passes for {tokens} tokens"
+    if not drafting:
+        source += ", drafting included"
+    return VerifyCost(factor=Verify(points=((tokens, factor),)), source=source, measured=True)
+
+
+def acceptance(read: LogRead, drafter: Drafter) -> Band:
+    """The chance per position that gives the tokens per round of a log at its width."""
+    name, seen = read.observation.source, read.observation
+    counts = seen.drafters.get(drafter.spec_type or "", seen.total)
+    if counts is None or counts.tokens_per_round is None or counts.width is None:
+        raise _unsaid(f"{name} does not say how many tokens a round of drafting yields", _TRACE)
+    width = max(1, ceil(counts.width - 1e-9))
+    p = acceptance_for(counts.tokens_per_round, width)
+    if p is None:
+        raise _unsaid(
+            f"{name}: {counts.tokens_per_round:.3g} tokens per round are more than {width} drafts yield", _TRACE
+        )
+    return Band(low=p, high=p, source=f"{name}: {counts.tokens_per_round:.3g} tokens per round at a width of {width}")
+
+
+def agreement(name: str, told: dict[str, Any]) -> Band:
+    """The band of what `quadgen agreement --format json` printed. Raises `Rejected` where it is not that."""
+    found = told.get("acceptance")
+    ends = [found.get(key) for key in ("low", "high")] if isinstance(found, dict) else []
+    numbers = [float(end) for end in ends if isinstance(end, int | float) and not isinstance(end, bool)]
+    if told.get("kind") != "agreement" or len(numbers) != 2 or not _ordered(*numbers):  # noqa: PLR2004 - both ends
+        raise Rejected(
+            [
+                Problem(
+                    code="unreadable-agreement",
+                    message=f"{name} is not what `quadgen agreement --format json` prints",
+                    hint="it is an object whose `kind` is agreement, with `low` and `high` of its `acceptance`",
+                )
+            ]
+        )
+    return Band(low=numbers[0], high=numbers[1], source=name)
+
+
+def agreement_in(data: bytes) -> dict[str, Any] | None:
+    """The object that a file holds, where it is one and no line of a log."""
+    try:
+        told = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return told if isinstance(told, dict) and ("kind" in told or "acceptance" in told) else None
+
+
+def _ordered(low: float, high: float) -> bool:
+    return isfinite(low) and isfinite(high) and 0 <= low <= high <= 1
+
+
+def _unsaid(sentence: str, hint: str) -> Rejected:
+    return Rejected([Problem(code="nothing-measured", message=sentence, hint=hint)])
