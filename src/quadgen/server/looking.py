@@ -59,11 +59,11 @@ class _Looking:
         try:
             return read(self._server.get(path))
         except Misshapen as error:
-            self._miss(NoAnswer(f"{self._server.url}{path}", f"{path} answers {error}"))
+            self._miss(path, NoAnswer(f"{self._server.url}{path}", f"it answers {error}"))
         except NoAnswer as error:
             if error.status not in _ITS_OWN:
                 raise
-            self._miss(error)
+            self._miss(path, error)
         return None
 
     def slots(self, *, asleep: bool) -> tuple[Slot, ...] | None:
@@ -79,7 +79,7 @@ class _Looking:
         except NoAnswer as error:
             if error.status not in _ITS_OWN:
                 raise
-            self._miss(error)
+            self._miss("/metrics", error)
             return (), None
         if not window:
             return (first,), None
@@ -91,6 +91,6 @@ class _Looking:
         text = self._server.text("/metrics")
         return metrics.parse(f"{self._server.url}/metrics", text), time.monotonic()
 
-    def _miss(self, error: NoAnswer) -> None:
-        self.missing.append(error.reason)
+    def _miss(self, path: str, error: NoAnswer) -> None:
+        self.missing.append(error.reason if path in error.reason else f"{path}: {error.reason}")
         self.refusal = self.refusal or error
