@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fleets import ENGINES, NONE, compile_text, marked, one
-from locks import locked, tiny
+from locks import LOCK, locked, tiny
 from pairings import PAIRS, Pairing
 from quadgen.attachment import About, Attachment, Drafter, attachable
 from quadgen.problems import Rejected, Severity
@@ -257,3 +257,13 @@ def test_what_is_wrong_with_others_is_not_told() -> None:
 def test_a_file_that_no_server_loads_is_refused_before_any_drafter() -> None:
     found = asked(cpu(), "ngram-mod", locked({"m.gguf": tiny("stripped")}))
     assert (found.attachable, [each.code for each in found.before]) == (False, ["head-missing"])
+
+
+@pytest.mark.parametrize("text", ["{", "version: 1\nmeasurements: [{id: a}]\n", "[]"])
+def test_a_ledger_that_is_wrong_says_nothing_of_the_service_and_a_lock_does(text: str) -> None:
+    fleet = cpu(above="measurements: [l.yml]\n")
+    found = asked(fleet, "ngram-mod", {**locked({"m.gguf": tiny("plain")}), "l.yml": text})
+    assert (found.attachable, found.before) == (True, ())
+    found = asked(fleet, "ngram-mod", {LOCK: text, "l.yml": "version: 1\nmeasurements: []\n"})
+    assert found.attachable is False
+    assert {each.place.file for each in found.before if each.place} == {LOCK}

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from quadgen import locking
 from quadgen.fleet.load import Fleet
 from quadgen.locating import owner
 from quadgen.pipeline import Compiled
@@ -39,6 +40,9 @@ class Target:
 
     def concerns(self, problem: Problem) -> bool:
         """Whether a problem is of this service, of its host, or of a layer, an engine or a model that it uses."""
+        file = problem.file or (problem.place.file if problem.place is not None else None)
+        if file not in (None, self.fleet.name):
+            return file == (self.fleet.data.get("lock") or locking.DEFAULT)
         host, service = owner(problem)
         if host is not None:
             return host == self.host and service in (None, self.name)
