@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from quadgen.cli import check, explain, flags, gguf, lock, profiles, render, schema, verify
+from quadgen.cli import agreement, check, explain, flags, gguf, lock, observe, profiles, render, schema, triage, verify
 from quadgen.cli.exits import Exit
 from quadgen.problems import Rejected, Unavailable
 
@@ -32,7 +32,7 @@ def _options(
         raise typer.Exit
 
 
-for module in (render, check, explain, profiles, verify, lock, schema):
+for module in (render, check, explain, profiles, verify, lock, schema, observe, triage, agreement):
     app.command(name=module.__name__.rpartition(".")[2])(module.command)
 app.add_typer(flags.app, name="flags")
 app.add_typer(gguf.app, name="gguf")
