@@ -35,13 +35,14 @@ _BEAT = 0.01
 class Server:
     """A llama-server that was started, whether or not it still runs."""
 
-    def __init__(self, process: subprocess.Popen[bytes], timeout: float) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], timeout: float, prefix: str = "") -> None:
         self.log: list[str] = []
         """What it has written so far, a line each, without their ends."""
         self.ready = False
         """Whether it reached the point where /health says 200."""
         self._process = process
         self._timeout = timeout
+        self._prefix = prefix
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._killer = threading.Timer(timeout, self._expire)
         self._expired = False
@@ -68,7 +69,7 @@ class Server:
         """Return once it answers or has ended; a server that does neither in time is an error with its last lines."""
         while not self.ready and self.status is None:
             with suppress(OSError, HTTPException):
-                self.ready = self._port() is not None and self.get("/health")[0] == 200
+                self.ready = self._port() is not None and self.get(f"{self._prefix}/health")[0] == 200
             time.sleep(0 if self.ready else _BEAT)
         if self.status is not None:
             self._reader.join()
@@ -124,11 +125,14 @@ class Server:
 
 
 @contextmanager
-def start(server: Path, *words: str, timeout: float = 60, env: Mapping[str, str] = NOTHING) -> Iterator[Server]:
+def start(
+    server: Path, *words: str, timeout: float = 60, env: Mapping[str, str] = NOTHING, prefix: str = ""
+) -> Iterator[Server]:
     """Run `server` with `words` and wait until it answers or has ended; kill it in the end.
 
     `timeout` is in seconds, and for its whole life. It sees `BARE` and `env`, and listens where the kernel likes;
-    its log says where, so `words` must leave that line in (`--log-verbosity 3` or more, the default).
+    its log says where, so `words` must leave that line in (`--log-verbosity 3` or more, the default). `prefix` is
+    what `words` have as --api-prefix.
     """
     process = subprocess.Popen(
         [server, "--host", "127.0.0.1", "--port", "0", *words],
@@ -138,7 +142,7 @@ def start(server: Path, *words: str, timeout: float = 60, env: Mapping[str, str]
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
-    started = Server(process, timeout)
+    started = Server(process, timeout, prefix)
     try:
         started.watch()
         started.wait()
