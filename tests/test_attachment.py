@@ -99,6 +99,17 @@ def test_nothing_can_be_attached_to_halogen(types: str) -> None:
     assert "nothing can be attached to it" in found.reasons[0]
 
 
+def test_halogen_drafts_with_the_head_of_its_own_checkpoint() -> None:
+    found = asked(HALOGEN, "draft-mtp")
+    assert (found.attachable, found.problems) == (True, ())
+    assert found.reasons == (
+        "halogen 0.17.3 drafts with draft-mtp",
+        "q has an MTP head in its file",
+        "the drafter runs where the model does, on ROCm0",
+        "it takes no more memory than the service does without it",
+    )
+
+
 def test_a_drafter_of_halogen_is_placed_on_no_device() -> None:
     found = asked(HALOGEN, "draft-simple", draft_model="d", draft_device=("CUDA0",))
     assert codes(found) == ["closed-engine", "closed-engine"]

@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Final
 
 from quadgen.attachment.trial import Outcome
+from quadgen.engines.registry import ENGINES
 from quadgen.facts.amounts import amount
 from quadgen.resolution import Resolution, Share
 from quadgen.resolve.memory import Pool, counted, need, pools
@@ -20,7 +21,8 @@ def room(plain: Outcome, drafting: Outcome) -> Iterator[Answer]:
     before, after = plain.resolution, drafting.resolution
     if before is None or after is None:
         return
-    if not after.memory or after.model.facts is None:
+    recorded = after.model.facts is not None or ENGINES[after.engine.kind].own_head
+    if not after.memory or not recorded:
         yield (
             None,
             f"what it takes nobody can say: no facts are recorded of {after.model.name}, which quadgen lock does",
