@@ -1,0 +1,126 @@
+"""Reads requests whose lines stand together in the newest wording many at once; anything else is left to others.
+
+Logs have gigabytes, and a request a few lines, so that a line read by itself costs too much.
+"""
+
+import re
+from functools import lru_cache
+from itertools import compress
+from operator import gt
+from typing import Final
+
+from quadgen.log_lines import bare
+from quadgen.observed.log_rounds import rounds
+from quadgen.observed.log_run import RECENT, Request
+from quadgen.observed.log_shapes import Shapes, shapes
+from quadgen.observed.log_sums import Sums
+
+_SLOT: Final = b"slot print_timing: id "
+_GROUPS: Final = 10
+"""Groups of `_pattern`, and what stands between two matches."""
+_SAME: Final = bytes.maketrans(b"023456789", b"111111111")
+_LONGEST: Final = 200
+"""Bytes that may stand in front of a server's words."""
+
+Read = tuple[Sums, Sums, list[Request]]
+"""Requests that drafted nothing, requests that drafted, and the newest of both."""
+
+
+def blocks(data: bytes, known: Shapes) -> Read | None:
+    """Read all requests of some lines at once; None where any line needs to be read by itself."""
+    style = _style(data)
+    if style is None:
+        return None if known.any_telling(shapes(data)) else (Sums(), Sums(), [])
+    parts = _pattern(*style).split(b"\n" + data + b"\n")
+    if known.any_telling(shapes(b"".join(parts[::_GROUPS]))) or not _genuine(parts, style[1]):
+        return None
+    return _summed(parts)
+
+
+def _style(data: bytes) -> tuple[int, bytes] | None:
+    """How many bytes stand in front of the words of the first request, and what stands behind them."""
+    at = data.find(_SLOT)
+    start = data.rfind(b"\n", 0, at) + 1
+    if at < 0 or at - start > _LONGEST:
+        return None
+    end = data.find(b"\n", at)
+    line = data[start : end if end >= 0 else len(data)]
+    return at - start, next(each for each in (b'\\n"}\r', b'\\n"}', b"\r", b"") if line.endswith(each))
+
+
+@lru_cache(maxsize=32)
+def _pattern(width: int, behind: bytes) -> re.Pattern[bytes]:
+    """The lines of a request, those before and behind its numbers included as far as they stand beside them.
+
+    Groups: what stands in front, slot, task, milliseconds, tokens, what stands in front of the
+    line of acceptance, accepted, drafted, mean length. Lines without numbers are recognised by their slot and passed.
+    """
+    front, end = b"\n.{%d}slot " % width, re.escape(behind)
+    timing = front + rb"print_timing: id +\2 \| task \3 \|"
+    return re.compile(
+        rb"\n(?=.{%d}slot )" % width
+        + b"(?:" + front[1:] + rb"get_availabl: id .*+\n)?(?:" + front[1:] + rb"launch_slot_: id .*+\n)?"
+        + b"(?:" + front[1:] + rb"print_timing: id +[0-9]+ \| task -?[0-9]+ \| prompt eval time = .*+\n)?"
+        + rb"(.{%d})slot print_timing: id +([0-9]{1,9}) \| task (-?[0-9]{1,18}) \| +" % width
+        + rb"eval time = +([0-9]{1,15}\.[0-9][0-9]) ms / +([0-9]{1,18}) tokens \(.*\)" + end
+        + b"(?:" + timing + rb" +total time = .*+)?(?:" + timing + rb" +graphs reused = .*+)?"
+        + rb"(?:\n(.{%d})slot print_timing: id +\2 \| task \3 \| " % width
+        + rb"draft acceptance = [0-9.]+ \( *([0-9]{1,18}) accepted / *([0-9]{1,18}) generated\)"
+        + rb"(?:, mean len = *([0-9]{1,15}\.[0-9]+))?" + end + rb"(?=\n))?"
+        + b"(?:" + front + rb"     release: id .*+)?(?=\n)"
+    )  # fmt: skip
+
+
+def _genuine(parts: list[bytes], behind: bytes) -> bool:
+    """Whether all that stands in front of numbers is what a server or a journal puts there."""
+    fronts = b"\n".join(parts[1::_GROUPS] + list(filter(None, parts[6::_GROUPS]))).translate(_SAME).split(b"\n")
+    return all(_front(front, behind) for front in set(fronts))
+
+
+@lru_cache(maxsize=1024)
+def _front(front: bytes, behind: bytes) -> bool:
+    return bare((front + _SLOT + behind).decode("utf-8", "replace")) == _SLOT.decode().rstrip()
+
+
+def _summed(parts: list[bytes]) -> Read | None:
+    tokens = list(map(int, parts[5::_GROUPS]))
+    ticks = list(map(int, b" ".join(parts[4::_GROUPS]).replace(b".", b"").split()))
+    drafts = list(map(bool, parts[7::_GROUPS]))
+    drafting = _drafting(parts, drafts)
+    if drafting is None or 0 in tokens:
+        return None
+    drafting.requests = sum(drafts)
+    drafting.tokens, drafting.ticks = sum(compress(tokens, drafts)), sum(compress(ticks, drafts))
+    plain = Sums(
+        requests=len(tokens) - drafting.requests,
+        tokens=sum(tokens) - drafting.tokens,
+        ticks=sum(ticks) - drafting.ticks,
+    )
+    newest = zip(
+        parts[2::_GROUPS][-RECENT:],
+        parts[3::_GROUPS][-RECENT:],
+        tokens[-RECENT:],
+        ticks[-RECENT:],
+        drafts[-RECENT:],
+        strict=True,
+    )
+    return (
+        plain,
+        drafting,
+        [Request((int(slot), int(task)), count, time, drafted) for slot, task, count, time, drafted in newest],
+    )
+
+
+def _drafting(parts: list[bytes], drafts: list[bool]) -> Sums | None:
+    """Add up the lines of acceptance; None where one accepts more than was drafted."""
+    accepted, drafted = (list(map(int, compress(parts[group::_GROUPS], drafts))) for group in (7, 8))
+    if any(map(gt, accepted, drafted)):
+        return None
+    means = [float(mean) if mean else None for mean in compress(parts[9::_GROUPS], drafts)]
+    found = list(map(rounds, accepted, drafted, means))
+    return Sums(
+        accepted=sum(accepted),
+        drafted=sum(drafted),
+        rounds=sum(near for near, _ in found),
+        doubt=sum(doubt for _, doubt in found),
+    )

@@ -1,0 +1,152 @@
+"""What one run of a server has logged so far, added up: of constant size, however many requests there were."""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from quadgen.observed.halogen_lines import Accounted
+from quadgen.observed.llama_lines import Accepted, Key, Positions, Said, Statistics, Timed
+from quadgen.observed.log_rounds import by_position, rounds
+from quadgen.observed.log_sums import TICKS, Sums
+from quadgen.server_log import Event
+
+RECENT: Final = 64
+"""Requests whose lines may lie apart, because slots and other threads log in between."""
+_MOST: Final = 64
+"""Events and drafters of a run that are remembered: there are a dozen, and a log may hold anything."""
+
+
+@dataclass(slots=True)
+class Request:
+    """A request whose time is told; `drafts` once its line of acceptance was read."""
+
+    key: Key
+    tokens: int
+    ticks: int
+    drafts: bool = False
+
+
+@dataclass(slots=True)
+class Run:
+    """One start of a server, or the part of it that the log has."""
+
+    plain: Sums = field(default_factory=Sums)
+    """Requests that drafted nothing."""
+    drafting: Sums = field(default_factory=Sums)
+    halogen: bool = False
+    statistics: dict[str, Statistics] = field(default_factory=dict)
+    """The newest of each drafter."""
+    events: dict[str, Event] = field(default_factory=dict)
+    """The first of each message, in their order."""
+    listening: bool = False
+    _recent: deque[Request] = field(default_factory=lambda: deque(maxlen=RECENT))
+    _last: Accepted | None = None
+    """The newest line of acceptance, until its positions are told."""
+
+    @property
+    def served(self) -> bool:
+        """Whether it generated for anyone."""
+        return bool(self.plain.requests or self.drafting.requests)
+
+    @property
+    def touched(self) -> bool:
+        """Whether the log has anything of this run."""
+        return self.served or self.listening or bool(self.events or self.statistics)
+
+    def note(self, event: Event) -> None:
+        """Remember an event; a server that says the same again says nothing new."""
+        if len(self.events) < _MOST:
+            self.events.setdefault(event.message, event)
+
+    def follows(self, said: Statistics) -> bool:
+        """Whether statistics go on from those before: they only grow as long as the server runs."""
+        before = self.statistics.get(said.drafter)
+        return before is None or (before.drafted <= said.drafted and before.accepted <= said.accepted)
+
+    def say(self, said: Said | Accounted) -> None:
+        """Add what a line says."""
+        match said:
+            case Timed():
+                self._time(said)
+            case Accepted():
+                self._accept(said)
+            case Positions():
+                if self._last is not None and self._last.key == said.key:
+                    self._place(self._last, said.rates)
+            case Statistics():
+                if said.drafter in self.statistics or len(self.statistics) < _MOST:
+                    self.statistics[said.drafter] = said
+            case Accounted():
+                self._account(said)
+
+    def several(self, plain: Sums, drafting: Sums, newest: Iterable[Request]) -> None:
+        """Add requests that were read at once; `newest` are the last `RECENT` of them, in their order."""
+        self.plain.add(plain)
+        self.drafting.add(drafting)
+        self._recent.extend(newest)
+        self._last = None
+
+    def settle(self) -> None:
+        """Take rounds and positions from the statistics, where these are about the same drafts.
+
+        Theirs are exact, and the requests' follow from lengths of two decimals.
+        """
+        every = self.statistics.values()
+        told = sum(each.drafted for each in every), sum(each.accepted for each in every)
+        if not told[0] or told != (self.drafting.drafted, self.drafting.accepted):
+            return
+        self.drafting.rounds, self.drafting.doubt = sum(each.rounds for each in every), 0
+        placed = [by_position(each.accepted, each.rounds, 0, each.rates) for each in every if each.accepted]
+        if all(placed):
+            self.drafting.positions = []
+            for found in placed:
+                self.drafting.place(found[1] if found else ())
+            self.drafting.placed = self.drafting.requests
+
+    def _time(self, said: Timed) -> None:
+        if said.tokens:
+            self.plain.time(said.tokens, said.ticks)
+            self._recent.append(Request(said.key, said.tokens, said.ticks))
+
+    def _accept(self, said: Accepted) -> None:
+        near, doubt = rounds(said.accepted, said.drafted, said.mean)
+        self.drafting.drafted += said.drafted
+        self.drafting.accepted += said.accepted
+        self.drafting.rounds += near
+        self.drafting.doubt += doubt
+        request = self._of(said.key)
+        if request is None:
+            self.drafting.requests += 1
+            self.drafting.untimed += 1
+        else:
+            request.drafts = True
+            self.plain.time(request.tokens, request.ticks, sign=-1)
+            self.drafting.time(request.tokens, request.ticks)
+        self._last = said
+        if said.rates:
+            self._place(said, said.rates)
+
+    def _of(self, key: Key) -> Request | None:
+        """The request whose time was told under this key, or else the newest that was told without one."""
+        waiting = [each for each in reversed(self._recent) if not each.drafts]
+        return next((each for each in waiting if each.key == key), None) or next(
+            (each for each in waiting if each.key is None), None
+        )
+
+    def _place(self, said: Accepted, rates: Sequence[float]) -> None:
+        near, doubt = rounds(said.accepted, said.drafted, said.mean)
+        if found := by_position(said.accepted, near, doubt, rates):
+            self.drafting.rounds += found[0] - near
+            self.drafting.doubt -= doubt
+            self.drafting.place(found[1])
+        self._last = None
+
+    def _account(self, said: Accounted) -> None:
+        self.halogen = True
+        sums = self.drafting if said.drafts else self.plain
+        sums.time(said.tokens, round(said.seconds * TICKS))
+        if said.drafts:
+            sums.accepted += said.accepted or 0
+            sums.rounds += said.rounds or 0
+            sums.doubt += said.tokens if said.rounds is None else 0
