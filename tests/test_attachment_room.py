@@ -69,6 +69,14 @@ def test_a_drafter_on_the_cpu_takes_of_the_hosts_memory_alone() -> None:
     assert sentence.endswith(" more of the host's memory, where 63.0 GiB are free without it")
 
 
+def test_a_drafter_on_a_device_of_another_backend_is_on_a_card_that_nobody_knows() -> None:
+    text = card().replace("backends: [cuda]", "backends: [cuda, vulkan]").replace("  vulkan: {", "  other: {")
+    text = text.replace("backend: cuda,", "backend: cuda, engine: cuda,")
+    found = asked(text, "draft-simple", draft_model="small", draft_device=("Vulkan0",))
+    assert (found.attachable, found.problems) == (None, ())
+    assert of_memory(found) == [(None, "draft model: all: nobody says which card Vulkan0 is")]
+
+
 def test_a_context_that_nobody_said_gives_way_and_that_is_told() -> None:
     found = asked(card(", memory: 64GiB"), "draft-simple", draft_model="large")
     assert (found.attachable, found.problems) == (True, ())

@@ -31,14 +31,15 @@ def room(plain: Outcome, drafting: Outcome) -> Iterator[Answer]:
     same = before.reckon(after.context) if before.elastic else before.memory
     for name in plain.refused:
         yield None, f"what {name} takes nobody can say, since it is refused itself"
-    yield from _unknown(same, after)
+    unknown = [*_unknown(same, after)]
+    yield from unknown
     more = {place: _size(after, after.memory, drafting, place) - _size(before, same, plain, place)
             for place in dict.fromkeys(share.card for share in chain(same, after.memory))}  # fmt: skip
     limits = {pool.position: pool for pool in pools(after.host)}
     for place, size in more.items():
         if size > 0:
             yield _answer(place, size, limits.get(place), plain, before, same)
-    if all(size <= 0 for size in more.values()):
+    if not unknown and all(size <= 0 for size in more.values()):
         yield True, "it takes no more memory than the service does without it"
     yield from _shorter(plain, drafting)
 
