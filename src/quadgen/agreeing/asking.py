@@ -1,0 +1,162 @@
+"""The whole course of it: tokenizers first, then every prompt, then what that comes to."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from quadgen.agreeing.estimate import Estimate, estimate
+from quadgen.agreeing.loops import loop
+from quadgen.agreeing.prompts import Prompt
+from quadgen.agreeing.rounds import Text, replayed
+from quadgen.agreeing.vocabulary import Compared, Reads, compared
+
+_LEAST: Final = 2
+"""Tokens of a text in which something can be drafted: the first comes out of the prompt."""
+
+
+_ANY: Final = "0"
+"""A text."""
+
+
+class Model(Reads, Protocol):
+    """A server of one model."""
+
+    def vocabulary(self) -> tuple[int, int | None]:
+        """How many tokens there are, and the type of the vocabulary."""
+
+    def context(self) -> int | None:
+        """The tokens that one conversation may have."""
+
+    def chats(self) -> bool:
+        """Whether the model has a template for chats of its own."""
+
+    def chat(self, text: str) -> str:
+        """A user's message in that template."""
+
+    def prompt(self, text: str) -> tuple[int, ...]:
+        """The tokens of a prompt."""
+
+    def goes(self, tokens: Sequence[int], count: int, *, again: bool = True) -> Sequence[int]:
+        """How it goes on, see `agreeing.rounds.Goes`; `again` if it may start from what it has of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What is asked for."""
+
+    width: int
+    """Tokens of a draft, --spec-draft-n-max; at least 1."""
+    tokens: int
+    """Tokens of a text, at most; at least 2."""
+    chat: bool | None = None
+    """Whether a prompt is a user's message; None where the target's template decides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """What came out of it."""
+
+    setting: Setting
+    """With `chat` decided, unless the tokenizers differ."""
+    tokens: Compared
+    refusal: str | None = None
+    """Why there is no number, as a sentence without its end; None where there is one."""
+    texts: tuple[Text, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What else to know, in sentences without their end."""
+
+    @property
+    def counted(self) -> Estimate:
+        """Without what loops: the acceptance to go by."""
+        return estimate([text.counted for text in self.texts])
+
+    @property
+    def whole(self) -> Estimate:
+        """With it: what a server would have counted on these prompts."""
+        return estimate([text.rounds for text in self.texts])
+
+
+def agreement(
+    target: Model,
+    draft: Model,
+    prompts: Sequence[Prompt],
+    setting: Setting,
+    notify: Callable[[int, int, str], None],
+) -> Agreement:
+    """Let the target write on each prompt, and replay how the drafter would have drafted that.
+
+    `notify` is told how much is done, of how much, and what is next. Raises what the models raise.
+    """
+    (ours, kind), (theirs, other) = target.vocabulary(), draft.vocabulary()
+    notify(0, len(prompts) + 1, "tokenizers")
+    tokens = compared(target, draft, (ours, theirs), (kind, other))
+    why = tokens.refusal or _around(target, draft)
+    if why is not None:
+        return Agreement(setting=setting, tokens=tokens, refusal=f"the tokenizers differ: {why}")
+    setting = replace(setting, chat=target.chats() if setting.chat is None else setting.chat)
+    asked = [target.chat(each.text) if setting.chat else each.text for each in prompts]
+    given = [target.prompt(each) for each in asked]
+    unlike = [at for at, each in enumerate(asked) if draft.prompt(each) != given[at]]
+    room = min((each for each in (target.context(), draft.context()) if each is not None), default=None)
+    texts: list[Text] = []
+    for done, (each, ids) in enumerate(zip(prompts, given, strict=True), 1):
+        notify(done, len(prompts) + 1, each.name)
+        most = setting.tokens if room is None else min(setting.tokens, room - len(ids) - 1)
+        if most >= _LEAST:
+            texts.append(_text(target, draft, each.name, ids, setting.width, most))
+    notify(len(prompts) + 1, len(prompts) + 1, "")
+    found = Agreement(setting=setting, tokens=tokens, texts=tuple(texts))
+    notes = (*tokens.notes, *_of_prompts(prompts, found, unlike, room), *_of_texts(found))
+    return replace(found, notes=notes, refusal=None if found.counted.rounds else _nothing(found, room))
+
+
+def _text(target: Model, draft: Model, name: str, ids: tuple[int, ...], width: int, most: int) -> Text:
+    written = tuple(target.goes(ids, most, again=False))
+    rounds = tuple(replayed(ids, written, draft.goes, width=width, most=most))
+    return Text(prompt=name, given=len(ids), written=written, rounds=rounds, loop=loop(written))
+
+
+def _around(target: Model, draft: Model) -> str | None:
+    """How the two differ in what they put before and after every text; None where they do not."""
+    ours, theirs = _put(target), _put(draft)
+    if ours == theirs:
+        return None
+    said = [" and ".join(f"token {at}" for at in put) or "nothing" for put in (ours, theirs)]
+    return f"the target puts {said[0]} around every text and the drafter {said[1]}, and llama.cpp refuses to draft then"
+
+
+def _put(model: Model) -> tuple[int, ...]:
+    bare = Counter(model.ids(_ANY))
+    return tuple((Counter(model.prompt(_ANY)) - bare).elements())
+
+
+def _nothing(found: Agreement, room: int | None) -> str:
+    if not found.texts:
+        return f"no prompt leaves room in a context of {room} tokens"
+    if found.whole.rounds:
+        return "every text loops from its start, which says nothing of the pair"
+    return "the target ends every text at once, so that nothing is drafted"
+
+
+def _of_prompts(prompts: Sequence[Prompt], found: Agreement, unlike: list[int], room: int | None) -> Iterator[str]:
+    left = len(prompts) - len(found.texts)
+    if left:
+        yield f"{left} of {len(prompts)} prompts leave no room in a context of {room} tokens, and were left out"
+    if unlike:
+        yield (
+            f"the two take {len(unlike)} of {len(prompts)} prompts apart in different ways; both were given the "
+            "target's tokens, as a drafter is"
+        )
+
+
+def _of_texts(found: Agreement) -> Iterator[str]:
+    loops = [text for text in found.texts if text.loop is not None]
+    if loops:
+        yield (
+            f"{len(loops)} of {len(found.texts)} texts end in a loop, as greedy ones of small and of base models do; "
+            "what is only said again is not counted, since any two models agree on it"
+        )
+    few = found.counted
+    if few.rounds and few.prompts == 1:
+        yield "one prompt does not show how much prompts differ: the interval takes its tokens as independent"
