@@ -81,7 +81,7 @@ def unreachable(error: Exception, asked: Asked) -> NoAnswer:
         reason = f"{where} cannot be reached: no connection in time"
     elif isinstance(error, httpx.TimeoutException):
         reason += ": it may be busy, or asleep and loading its model"
-    elif isinstance(error, httpx.RemoteProtocolError | httpx.ReadError) and asked.base.startswith("http:"):
+    elif isinstance(error, httpx.RemoteProtocolError) and asked.base.startswith("http:"):
         reason += "; is https:// meant?"
     return asked.failed(reason)
 
