@@ -86,7 +86,7 @@ class Projection:
     @property
     def verify_cost(self) -> str:
         """As `--verify-cost` of triage takes it: `4:2.31,8:5.7`."""
-        return ",".join(f"{tokens}:{factor:.3g}" for tokens, factor in self.costs.verify.points)
+        return ",".join(f"{tokens}:{factor:.4g}" for tokens, factor in self.costs.verify.points)
 
 
 def fitted(ask: Ask, seen: Mapping[Setting, Sequence[Sample]]) -> Projection:

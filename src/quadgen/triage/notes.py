@@ -36,10 +36,10 @@ def _notes(question: Question, best: int) -> Iterator[str]:
             "the target's step is that of its rounds today, with its own drafting and verifying; a pass without them "
             "is shorter, and a drafter in their place does better than this: give --plain-step where it is known"
         )
-    if drafter.cost.mirror:
+    if drafter.cost.mirror and not question.verify.mirrored:
         yield (
             f"over every token that the target reads or verifies, {drafter.words} runs besides: {drafter.cost.mirror}; "
-            "the formula leaves that out, so a round takes longer than this"
+            "the formula leaves that out unless the cost of verifying was measured with it at work"
         )
     if drafter.looks_up:
         yield (

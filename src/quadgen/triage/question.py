@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from quadgen.breakeven import FLAT_VERIFY, Verify
+from quadgen.problems import Problem
 from quadgen.triage.drafter import Drafter
 from quadgen.triage.given import Given
 from quadgen.triage.target import Target
@@ -44,15 +45,20 @@ class VerifyCost:
     factor: Verify = _ASSUMED
     source: str = f"assumed: {FLAT_VERIFY} whatever the width, which a GPU may reach"
     measured: bool = False
+    mirrored: bool = False
+    """Whether what the drafter itself reads of a pass is part of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachability:
     """Whether the drafter can be attached to the target at all, decided elsewhere."""
 
-    attachable: bool
+    attachable: bool | None
+    """None where nothing speaks against it, and not everything is known."""
     reasons: tuple[str, ...]
     """Sentences without their end."""
+    problems: tuple[Problem, ...] = ()
+    """What blocks it, and what else there is to say of it, with places."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
