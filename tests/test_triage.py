@@ -191,7 +191,10 @@ def test_what_cannot_be_attached_is_refused_however_good_its_numbers_are() -> No
     closed = Attachability(attachable=False, reasons=("the engine takes no drafter",))
     verdict = judge(question(draft_step=0.0001, acceptance=Band(low=0.9, high=0.9, source="x"), attachment=closed))
     assert verdict.answer is Answer.CANNOT_ATTACH
-    assert verdict.reasons[3:] == ("the engine takes no drafter", "no measurement helps: there is nothing to run")
+    assert verdict.reasons[3:] == (
+        "it cannot be attached: the engine takes no drafter",
+        "no measurement helps: there is nothing to run",
+    )
 
 
 PLAUSIBLE = st.builds(

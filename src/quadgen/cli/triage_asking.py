@@ -6,7 +6,19 @@ from dataclasses import dataclass
 from quadgen.cli import triage_values as values
 from quadgen.cli.triage_files import Files
 from quadgen.cli.triage_live import Live, figures_of
-from quadgen.triage import Band, Drafter, Figures, Given, Question, Target, Unclear, VerifyCost, reading, target
+from quadgen.triage import (
+    Attachability,
+    Band,
+    Drafter,
+    Figures,
+    Given,
+    Question,
+    Target,
+    Unclear,
+    VerifyCost,
+    reading,
+    target,
+)
 from quadgen.triage.target import either
 
 
@@ -28,6 +40,7 @@ class Asked:
     verify_cost: str | None
     verify_log: str | None
     live: Live | None = None
+    attachment: Attachability | None = None
 
 
 def question(asked: Asked, *, environ: Mapping[str, str]) -> Question:
@@ -49,6 +62,7 @@ def question(asked: Asked, *, environ: Mapping[str, str]) -> Question:
         verify=cost or _verify(asked, facing, files),
         acceptance=band or files.acceptance(asked.acceptance or "", drafter),
         widths=widths,
+        attachment=asked.attachment,
         share=None if share is None else Given(value=share, source="--drafting-share"),
     )
 

@@ -78,7 +78,8 @@ def _target(target: Target) -> Record:
 def _attachment(verdict: Verdict) -> Record:
     attachment = verdict.question.attachment
     assert attachment is not None  # noqa: S101 - the caller looked
-    return {"attachable": attachment.attachable, "reasons": list(attachment.reasons)}
+    problems = [console.record(each) for each in attachment.problems]
+    return {"attachable": attachment.attachable, "reasons": list(attachment.reasons), "problems": problems}
 
 
 def as_text(verdict: Verdict) -> str:

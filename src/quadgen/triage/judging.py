@@ -61,7 +61,7 @@ def _projected(question: Question, costs: Costs, width: int, p: float) -> Projec
 
 def _answer(question: Question, costs: Costs, scanned: tuple[int, ...], best: int) -> Answer:
     band, rate = question.acceptance, question.target.rate
-    if question.attachment is not None and not question.attachment.attachable:
+    if question.attachment is not None and question.attachment.attachable is False:
         return Answer.CANNOT_ATTACH
     if all(costs.break_even(width, rate) is None for width in scanned):
         return Answer.CANNOT_PAY

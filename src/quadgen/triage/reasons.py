@@ -1,9 +1,13 @@
 """The five reasons of a verdict, in the order in which they are asked for."""
 
+from typing import Final
+
 from quadgen.breakeven import Costs
 from quadgen.triage import figures
 from quadgen.triage.settling import settling
 from quadgen.triage.verdict import Verdict
+
+_ANSWERS: Final = {True: "it can be attached", False: "it cannot be attached", None: "nothing known speaks against it"}
 
 
 def reasons(verdict: Verdict, costs: Costs) -> tuple[str, ...]:
@@ -70,4 +74,9 @@ def _attached(verdict: Verdict) -> str:
     attachment = verdict.question.attachment
     if attachment is None:
         return "whether it can be attached, and fits, was not asked"
-    return "; ".join(attachment.reasons) or "it can be attached"
+    words = {
+        True: "it can be attached",
+        False: "it cannot be attached",
+        None: "nothing that is known speaks against it",
+    }
+    return f"{words[attachment.attachable]}: {'; '.join(attachment.reasons)}"

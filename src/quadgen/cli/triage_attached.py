@@ -1,0 +1,128 @@
+"""Whether the drafter of `quadgen triage` can be attached: to a service of a fleet, to a halogen that runs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from quadgen.attachment import Attachment, Drafter, attachable
+from quadgen.cli import triage_values as values
+from quadgen.cli import work
+from quadgen.cli.servers import api_key
+from quadgen.engines.drafters import drafts
+from quadgen.problems import Problem, Rejected
+from quadgen.server.client import connected
+from quadgen.server.probe import Probed, Reply, probe
+from quadgen.triage import Attachability
+from quadgen.triage import Drafter as Idea
+
+_HALOGENS: Final = MappingProxyType({
+    "head": "mtp", "draft-mtp": "mtp", "block": "dflash2", "draft-dflash": "dflash2", "draft-dspark": "dspark",
+})  # fmt: skip
+"""What halogen calls the drafters of its own (docs/FLAGS.md, https://github.com/peonist-ai/halogen-flash-server)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attaching:
+    """The options as they were written; None where one was not."""
+
+    fleet: str | None
+    service: str | None
+    draft_model: str | None
+    draft_device: str | None
+    beside: str | None
+    probe: str | None
+    api_key_file: str | None
+
+
+def attached(
+    options: Attaching, drafter: str, width: str | None, *, numbers: bool, environ: Mapping[str, str]
+) -> Attachability | None:
+    """The answer of all that was asked; None where nothing was.
+
+    Raises `Rejected` where it cannot be attached and there are no `numbers` to show beside that, and as
+    `work.compiled` and `probe` do.
+    """
+    idea = values.named("--drafter", drafter)
+    _check(options, idea)
+    answers = list(_answers(options, idea, values.widths("--width", width), environ))
+    if not answers:
+        return None
+    said = {each.attachable for each in answers}
+    found = Attachability(
+        attachable=False if False in said else None if None in said else True,
+        reasons=tuple(reason for each in answers for reason in each.reasons),
+        problems=tuple(problem for each in answers for problem in each.problems),
+    )
+    if found.attachable is False and not numbers:
+        raise Rejected(found.problems)
+    return found
+
+
+def _check(options: Attaching, idea: Idea) -> None:
+    """Refuse options that do not go together."""
+    if options.fleet is None:
+        for option, value in (
+            ("HOST[/SERVICE]", options.service),
+            ("--draft-device", options.draft_device),
+            ("--beside", options.beside),
+        ):
+            if value is not None:
+                raise values.bad(option, "name the fleet with --fleet")
+    elif options.service is None:
+        raise values.bad("HOST[/SERVICE]", "say which service of the fleet the drafter is for")
+    elif idea.spec_type is None and idea.name != "plain":
+        raise values.bad("--drafter", f"for --fleet, name a type of llama-server: {idea.name!r} is a class of several")
+
+
+def _answers(
+    options: Attaching, idea: Idea, widths: tuple[int, ...], environ: Mapping[str, str]
+) -> Iterator[Attachability]:
+    if options.fleet is not None and options.service is not None:
+        yield _of_fleet(_in_fleet(options.fleet, options.service, _drafter(options, idea, widths)))
+    if options.probe is not None:
+        key = api_key(options.api_key_file)
+        with connected(options.probe, environ=environ, api_key=key) as server:
+            yield _of_probe(probe(server, _HALOGENS.get(idea.name, idea.name)))
+
+
+def _drafter(options: Attaching, idea: Idea, widths: tuple[int, ...]) -> Drafter:
+    types = (idea.spec_type or "draft-simple", *_types(options.beside))
+    return Drafter(
+        spec_types=types,
+        draft_model=options.draft_model,
+        draft_device=tuple(part.strip() for part in (options.draft_device or "").split(",") if part.strip()),
+        draft_n_max=max(widths) if widths and drafts(types) and not idea.looks_up else None,
+    )
+
+
+def _types(beside: str | None) -> Iterator[str]:
+    for name in (beside or "").split(",") if beside is not None else ():
+        idea = values.named("--beside", name.strip())
+        if idea.spec_type is None:
+            raise values.bad("--beside", f"{name.strip()!r} is no type of llama-server")
+        yield idea.spec_type
+
+
+def _in_fleet(fleet: str, target: str, drafter: Drafter) -> Attachment:
+    host, _, service = target.partition("/")
+    return attachable(work.compiled(fleet, [host], about=host), host, service or None, drafter)
+
+
+def _of_fleet(found: Attachment) -> Attachability:
+    problems = (*found.before, *found.problems, *found.evidence)
+    reasons = (*found.reasons, *(f"measured: {each}" for each in found.measured))
+    return Attachability(attachable=found.attachable, reasons=reasons, problems=problems)
+
+
+def _of_probe(found: Probed) -> Attachability:
+    answer = {Reply.REFUSED: False, Reply.TAKEN: True, Reply.NO_PROOF: None}[found.reply]
+    closed = Problem(
+        code="closed-engine",
+        message=f"halogen does not draft with {found.drafter}",
+        notes=() if found.words is None else (f"it says: {found.words}",),
+        hint="take one that it has" if not found.available else f"it has {', '.join(found.available)}",
+    )
+    return Attachability(
+        attachable=answer, reasons=(found.sentence,), problems=() if answer is not False else (closed,)
+    )
