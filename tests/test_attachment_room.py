@@ -126,6 +126,25 @@ def test_a_neighbour_is_counted_although_nobody_measured_what_it_drafts_with() -
     assert of_memory(alone) != of_memory(answer)
 
 
+@pytest.mark.parametrize(("drafter", "fits"), [("small", True), ("large", False)])
+def test_a_neighbour_that_never_runs_at_the_same_time_takes_no_room(drafter: str, fits: bool) -> None:  # noqa: FBT001 - a parameter
+    services = ", services: {a: {}, b: {port: 9000, context: 40960, conflicts: [a]}}"
+    found = compile_text(card(f", context: 8192, memory: 64GiB{services}"), LOCK)
+    answer = attachable(found, "claw", "a", Drafter(spec_types=("draft-simple",), draft_model=drafter))
+    alone = asked(card(), "draft-simple", draft_model=drafter)
+    assert (answer.attachable, alone.attachable) == (fits, fits)
+    assert of_memory(answer)[-1] == of_memory(alone)[-1]
+    assert [each.code for each in answer.problems] == ([] if fits else ["does-not-fit"])
+
+
+def test_a_neighbours_context_gives_way_too_where_nobody_said_it() -> None:
+    services = ", services: {a: {context: 4096}, b: {port: 9000, model: small}}"
+    found = compile_text(card(f", memory: 64GiB{services}"), LOCK)
+    answer = attachable(found, "claw", "a", Drafter(spec_types=("draft-simple",), draft_model="small"))
+    assert (answer.attachable, answer.problems) == (True, ())
+    assert of_memory(answer)[-1][1].startswith("the context of b gives way to it: ")
+
+
 def test_a_neighbour_that_is_refused_leaves_open_what_is_free() -> None:
     services = ", services: {a: {}, b: {port: 9000, model: small, profile: copy}}"
     found = compile_text(card(f", context: 8192, memory: 64GiB{services}"), LOCK)

@@ -1,6 +1,6 @@
 """What a drafter takes of the host's memory and of its cards, and whether that is free."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final
 
@@ -8,12 +8,15 @@ from quadgen.attachment.trial import Outcome
 from quadgen.engines.registry import ENGINES
 from quadgen.facts.amounts import amount
 from quadgen.resolution import Resolution, Share
-from quadgen.resolve.memory import Pool, counted, need, pools
+from quadgen.resolve.clashes import apart
+from quadgen.resolve.memory import Pool, Shares, counted, need, pools
 
 _HOST: Final = None
 """The place of a share in the host's own memory."""
 Answer = tuple[bool | None, str]
 """Whether it fits, None where nobody knows, and a sentence."""
+Company = tuple[Sequence[Resolution], Shares]
+"""Services that run at the same time, and what each takes by its name."""
 
 
 def room(plain: Outcome, drafting: Outcome) -> Iterator[Answer]:
@@ -36,9 +39,10 @@ def room(plain: Outcome, drafting: Outcome) -> Iterator[Answer]:
     more = {place: _size(after, after.memory, drafting, place) - _size(before, same, plain, place)
             for place in dict.fromkeys(share.card for share in chain(same, after.memory))}  # fmt: skip
     limits = {pool.position: pool for pool in pools(after.host)}
+    company = _company(after, same, drafting)
     for place, size in more.items():
         if size > 0:
-            yield _answer(place, size, limits.get(place), plain, before, same)
+            yield _answer(place, size, limits.get(place), company)
     if not unknown and all(size <= 0 for size in more.values()):
         yield True, "it takes no more memory than the service does without it"
     yield from _shorter(plain, drafting)
@@ -56,16 +60,19 @@ def _size(service: Resolution, shares: tuple[Share, ...], outcome: Outcome, plac
     return sum(each.size for each in shares if each.card == place and counted(service, each, outcome.services))
 
 
-def _answer(
-    place: int | None, size: int, pool: Pool | None, plain: Outcome, before: Resolution, same: tuple[Share, ...]
-) -> Answer:
+def _answer(place: int | None, size: int, pool: Pool | None, company: Company) -> Answer:
     where = "the host's memory" if place is _HOST else f"card {place}"
     if pool is None:
         field = "`memory` of the host" if place is _HOST else "`vram` of its entry in `gpus`"
         return None, f"it takes {amount(size)} more of {where}, and nobody says how much there is: {field}"
-    taken = {each.name: each.memory for each in plain.services} | {before.name: same}
-    free = pool.room - need(pool, plain.services, taken).size
+    free = pool.room - need(pool, *company).size
     return size <= free, f"it takes {amount(size)} more of {where}, where {amount(max(0, free))} are free without it"
+
+
+def _company(after: Resolution, same: tuple[Share, ...], drafting: Outcome) -> Company:
+    """Who may run beside the service, and what each takes then: the service itself without the drafter."""
+    beside = [each for each in drafting.services if each.name == after.name or not apart(after, each)]
+    return beside, {each.name: each.memory for each in beside} | {after.name: same}
 
 
 def _shorter(plain: Outcome, drafting: Outcome) -> Iterator[Answer]:
