@@ -31,7 +31,8 @@ KEYS = {"source", "engine", "state", "reasons", "requested", "total", "window", 
         "drift", "not_compared"}  # fmt: skip
 FLEET = one("{model: headed, backend: vulkan, context: 4096, slots: 2}")
 
-served = [pytest.mark.loopback, pytest.mark.usefixtures("no_proxies")]
+PATHS = {"PATH": os.defpath, "PYTHONPATH": str(Path(quadgen.__file__).parents[1]), "LC_ALL": "C.UTF-8"}
+"""The environment of a command in a process of its own."""
 
 
 def scrape(drafted: int, accepted: int, rounds: int, *positions: int) -> str:
@@ -90,7 +91,7 @@ def piped(text: bytes, *words: str, cwd: Path) -> subprocess.CompletedProcess[by
     """The command with something on its standard input."""
     return subprocess.run(
         [sys.executable, "-m", "quadgen", "observe", *words], input=text, cwd=cwd, capture_output=True, check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(quadgen.__file__).parents[1])}, timeout=60,
+        env=PATHS, timeout=60,
     )  # fmt: skip
 
 
@@ -151,6 +152,15 @@ def test_standard_input_is_a_log_or_what_metrics_answered(tmp_path: Path) -> Non
         assert (done.returncode, found["source"], found["state"]) == (0, "-", "running"), done.stderr
 
 
+@pytest.mark.parametrize(("redirected", "why"), [("<&-", "it is closed"), ("</proc/self/mem", "Input/output error")])
+def test_standard_input_that_cannot_be_read_is_outside(redirected: str, why: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -m quadgen observe - {redirected}', sys.executable], cwd=tmp_path,
+        capture_output=True, text=True, check=False, env=PATHS, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (4, "", f"quadgen: cannot read standard input: {why}\n")
+
+
 def test_an_empty_log_proves_nothing(tmp_path: Path) -> None:
     (tmp_path / "server.log").write_bytes(b"")
     found = as_json("server.log", cwd=tmp_path)
@@ -199,6 +209,8 @@ def test_a_file_goes_before_an_address_of_the_same_name(tmp_path: Path) -> None:
         (["server.log", "--api-key-file", "key"], "goes with the address of a running server alone"),
         (["http://claw:8080", "--since", "before.txt"], "use --window"),
         (["server.log", "--since", "before.txt"], "and server.log is none"),
+        (["metrics.txt", "--since", "server.log"], "and server.log is none"),
+        (["-", "--since", "-"], "only one of two texts can be standard input"),
         (["http://claw:8080", "--window", "soon"], "takes a time span"),
         (["http://claw:8080", "--window", "0"], "takes a time span"),
     ],
@@ -208,6 +220,7 @@ def test_options_that_do_not_go_together_are_a_mistake_of_the_command_line(
     words: list[str], message: str, tmp_path: Path
 ) -> None:
     (tmp_path / "server.log").write_text(LOG, encoding="utf-8")
+    (tmp_path / "metrics.txt").write_text(scrape(2, 1, 1), encoding="utf-8")
     (tmp_path / "fleet.yml").write_text(FLEET, encoding="utf-8")
     done = observe(*words, cwd=tmp_path)
     assert (done.status, done.out) == (2, "")
@@ -217,8 +230,7 @@ def test_options_that_do_not_go_together_are_a_mistake_of_the_command_line(
 def test_an_interrupt_ends_it_without_a_traceback(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "quadgen", "observe", "-"], cwd=tmp_path, stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(Path(quadgen.__file__).parents[1])},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=PATHS,
     ) as process:  # fmt: skip
         assert process.stdin is not None
         process.stdin.write(LOG.encode() * 40_000)  # more than a pipe holds: it reads once this is written
@@ -258,6 +270,17 @@ def test_a_server_that_cannot_be_asked_is_outside(answers: Mapping[str, Answer],
         done = observe(server.url(), cwd=tmp_path)
     assert (done.status, done.out) == (4, "")
     assert message in done.err
+
+
+@pytest.mark.loopback
+@pytest.mark.usefixtures("no_proxies")
+def test_a_server_without_counters_is_not_said_to_have_drafts_accepted(tmp_path: Path) -> None:
+    answers = llama() | {"/metrics": refusing(501, "This server does not support metrics endpoint")}
+    with file_server.started(answers) as server:
+        done = observe(server.url(), cwd=tmp_path)
+    assert done.status == 0
+    assert done.out.startswith(f"{server.url()}: speculates (llama.cpp)\n")
+    assert "start the server with --metrics" in done.out
 
 
 @pytest.mark.loopback

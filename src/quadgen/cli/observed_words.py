@@ -18,7 +18,7 @@ _STATES: Final[Mapping[State, str]] = {
     State.NOT_RUNNING: "was asked to speculate, and does not",
     State.IDLE: "speculates, and has drafted nothing so far",
     State.NEVER_ACCEPTED: "speculates, and next to nothing that it drafts is accepted",
-    State.RUNNING: "speculates, and drafts are accepted",
+    State.RUNNING: "speculates",
     State.UNKNOWN: "nothing says whether it speculates",
 }
 _POSITIONS: Final = 12
@@ -105,7 +105,10 @@ def as_text(answer: Answer) -> str:
     """For people: the state, what proves it, the numbers, what else to know."""
     seen = answer.observation
     engine = "" if seen.engine is None else f" ({seen.engine})"
-    lines = [f"{seen.source}: {_STATES[seen.state]}{engine}", *(f"  {reason}" for reason in seen.reasons)]
+    lines = [
+        f"{seen.source}: {_STATES[seen.state]}{_accepts(seen)}{engine}",
+        *(f"  {reason}" for reason in seen.reasons),
+    ]
     if seen.requested is not None:
         lines.append(f"  it was given --spec-type {','.join(seen.requested) or 'none'}")
     columns = dict(_columns(seen))
@@ -114,6 +117,12 @@ def as_text(answer: Answer) -> str:
     notes = [*seen.notes, *(() if answer.drift is None else (f"not compared: {each}" for each in answer.drift.unknown))]
     lines += ["", *(f"  note: {note}" for note in notes)] if notes else []
     return console.lines(lines)
+
+
+def _accepts(seen: Observation) -> str:
+    """Without counters a server that runs may still be one of whose drafts none is accepted."""
+    counted = any(counts is not None and counts.accepted for counts in (seen.total, seen.window))
+    return ", and drafts are accepted" if seen.state is State.RUNNING and counted else ""
 
 
 def _columns(seen: Observation) -> Iterator[tuple[str, Counts]]:

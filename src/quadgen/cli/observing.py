@@ -13,6 +13,7 @@ import typer
 from quadgen.cli import console, explaining, servers, work
 from quadgen.cli.observed_words import Answer
 from quadgen.disk.pieces import PIECE, pieces
+from quadgen.disk.reading import unavailable
 from quadgen.drift import drift
 from quadgen.fleet import values
 from quadgen.locating import placed
@@ -89,6 +90,8 @@ def _check(asked: Asked) -> None:
         if asked.since is not None:
             hint = "for a server that runs, use --window"
             raise typer.BadParameter(f"goes with a saved text of /metrics; {hint}", param_hint="--since")
+    elif asked.since == _STDIN == asked.source:
+        raise typer.BadParameter("only one of two texts can be standard input", param_hint="--since")
     elif given:
         raise typer.BadParameter("goes with the address of a running server alone", param_hint=given[0])
 
@@ -139,23 +142,39 @@ def _port(source: str) -> int:
 
 def _of_text(asked: Asked) -> Observation:
     """What a log or a saved text of /metrics says."""
-    whole = _pieces(asked.source)
-    first = next(whole, b"")
-    if first.lstrip().startswith(_SCRAPE):
-        scrapes = [metrics.parse(asked.source, _text(asked.source, joined([first], whole)))]
+    first, rest = _begun(asked.source)
+    if not _is_scrape(first):
         if asked.since is not None:
-            scrapes.insert(0, metrics.parse(asked.since, _text(asked.since, _pieces(asked.since))))
-        return live.observation(asked.source, live.Seen(scrapes=tuple(scrapes)))
+            raise _no_scrape(asked.source)
+        return read_log(asked.source, rest).observation
+    scrapes = [metrics.parse(asked.source, _text(asked.source, rest))]
     if asked.since is not None:
-        message = f"goes with a saved text of /metrics, and {console.shown(asked.source)} is none"
-        raise typer.BadParameter(message, param_hint="--since")
-    return read_log(asked.source, joined([first], whole)).observation
+        first, rest = _begun(asked.since)
+        if not _is_scrape(first):
+            raise _no_scrape(asked.since)
+        scrapes.insert(0, metrics.parse(asked.since, _text(asked.since, rest)))
+    return live.observation(asked.source, live.Seen(scrapes=tuple(scrapes)))
+
+
+def _begun(name: str) -> tuple[bytes, Iterator[bytes]]:
+    """The first bytes of a text, and all of it."""
+    read = _pieces(name)
+    first = next(read, b"")
+    return first, joined([first], read)
+
+
+def _is_scrape(first: bytes) -> bool:
+    return first.lstrip().startswith(_SCRAPE)
+
+
+def _no_scrape(name: str) -> typer.BadParameter:
+    what = f"goes with texts of /metrics, and {console.shown(name)} is none"
+    return typer.BadParameter(what, param_hint="--since")
 
 
 def _pieces(name: str) -> Iterator[bytes]:
     if name == _STDIN:
-        while piece := sys.stdin.buffer.read(PIECE):
-            yield piece
+        yield from _standard_input()
         return
     try:
         yield from pieces(name)
@@ -163,6 +182,16 @@ def _pieces(name: str) -> Iterator[bytes]:
         if ":" in name or "/" in name or "." in name:
             raise
         raise Unavailable(f"{error}; a server is named with its port: {name}:8080") from error
+
+
+def _standard_input() -> Iterator[bytes]:
+    if sys.stdin is None:
+        raise Unavailable("cannot read standard input: it is closed")
+    try:
+        while piece := sys.stdin.buffer.read(PIECE):
+            yield piece
+    except OSError as error:
+        raise unavailable("read", "standard input", error) from error
 
 
 def _text(name: str, read: Iterable[bytes]) -> str:
