@@ -97,16 +97,16 @@ class Compared:
 def compared(one: Reads, other: Reads, sizes: tuple[int, int], kinds: tuple[int | None, int | None]) -> Compared:
     """Compare all ids that both have, in a few requests for tens of thousands.
 
-    Where sizes or types already differ by too much, nothing is asked.
+    Where types differ, or sizes by too much, nothing is asked.
     """
-    bare = Compared(sizes=sizes, kinds=kinds)
-    if bare.refusal is not None and abs(sizes[0] - sizes[1]) > TOLERANCE:
-        return bare
+    if abs(sizes[0] - sizes[1]) > TOLERANCE or (None not in kinds and kinds[0] != kinds[1]):
+        return Compared(sizes=sizes, kinds=kinds)
+    marks = _mark(one), _mark(other)
     found: dict[int, tuple[str, str]] = {}
     odd: list[int] = []
     for start in range(0, min(sizes), CHUNK):
         ids = range(start, min(start + CHUNK, *sizes))
-        mine, theirs = _texts(one, ids), _texts(other, ids)
+        mine, theirs = _texts(one, ids, *marks[0]), _texts(other, ids, *marks[1])
         for at, ours, others in zip(ids, mine, theirs, strict=True):
             if ours != others:
                 found[at] = (_shown(ours), _shown(others))
@@ -128,10 +128,14 @@ def compared(one: Reads, other: Reads, sizes: tuple[int, int], kinds: tuple[int 
     )  # fmt: skip
 
 
-def _texts(model: Reads, ids: Sequence[int]) -> list[str]:
-    """What each says by itself."""
+def _mark(model: Reads) -> tuple[tuple[int, ...], str]:
+    """What stands between two tokens, and how this model says it."""
     mark = model.ids(MARK)
-    shown = model.text(mark)
+    return mark, model.text(mark)
+
+
+def _texts(model: Reads, ids: Sequence[int], mark: Sequence[int], shown: str) -> list[str]:
+    """What each says by itself. `shown` is the text of `mark`."""
     pieces = model.text([each for at in ids for each in (at, *mark)]).split(shown) if shown else []
     if len(pieces) != len(ids) + 1 or pieces[-1]:  # a token holds the mark, or swallows it
         return [model.text([at]) for at in ids]
