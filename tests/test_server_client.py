@@ -56,8 +56,8 @@ def test_json_is_posted() -> None:
 
 def test_the_key_is_the_given_one_or_that_of_the_environment() -> None:
     with started({"/slots": said([])}) as server:
-        for options in ({"api_key": KEY}, {"environ": {"LLAMA_API_KEY": f" {KEY}\n"}}):
-            with connected(server.url(), **{"environ": {"LLAMA_API_KEY": "other"}, **options}) as asked:  # type: ignore[arg-type]
+        for given, environ in ((KEY, {"LLAMA_API_KEY": "other"}), (None, {"LLAMA_API_KEY": f" {KEY}\n"})):
+            with connected(server.url(), environ=environ, api_key=given) as asked:
                 asked.get("/slots")
                 assert KEY not in repr(asked)
         user = server.url(user="anna:pass@")
