@@ -152,7 +152,7 @@ def test_standard_input_is_a_log_or_what_metrics_answered(tmp_path: Path) -> Non
         assert (done.returncode, found["source"], found["state"]) == (0, "-", "running"), done.stderr
 
 
-@pytest.mark.parametrize(("redirected", "why"), [("<&-", "it is closed"), ("</proc/self/mem", "Input/output error")])
+@pytest.mark.parametrize(("redirected", "why"), [("<&-", "it is closed"), ("0>/dev/null", "Bad file descriptor")])
 def test_standard_input_that_cannot_be_read_is_outside(redirected: str, why: str, tmp_path: Path) -> None:
     done = subprocess.run(
         ["/bin/sh", "-c", f'exec "$0" -m quadgen observe - {redirected}', sys.executable], cwd=tmp_path,
@@ -201,6 +201,7 @@ def test_a_file_goes_before_an_address_of_the_same_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ([""], "name a server, a log, or - for standard input"),
         (["http://claw:8080", "claw"], "name the fleet that it is in, with --fleet"),
         (["http://claw:8080", "--fleet", "fleet.yml"], "name the service that it should be"),
         (["server.log", "claw", "--fleet", "fleet.yml"], "goes with the address of a running server alone"),

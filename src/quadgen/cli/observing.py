@@ -82,6 +82,8 @@ def _check(asked: Asked) -> None:
     live_only = {"--fleet": asked.fleet, "--window": asked.window, "--api-key-file": asked.key_file,
                  "--model": asked.model}  # fmt: skip
     given = [name for name, value in live_only.items() if value is not None]
+    if not asked.source:
+        raise typer.BadParameter("name a server, a log, or - for standard input", param_hint="URL|LOG|-")
     if asked.fleet is None and asked.target is not None:
         raise typer.BadParameter("name the fleet that it is in, with --fleet", param_hint="HOST[/SERVICE]")
     if asked.fleet is not None and asked.target is None:
