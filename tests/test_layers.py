@@ -15,7 +15,7 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         "what people write",
         frozenset(
-            {"acceptance", "document", "evidence", "facts", "fleet", "gguf", "locating", "observed", "server_log"}
+            {"document", "evidence", "facts", "fleet", "gguf", "locating", "observed", "server_log"}
             | {"speculation", "validation"}
         ),
     ),

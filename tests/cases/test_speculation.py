@@ -7,7 +7,8 @@ import pytest
 from command import quadgen
 from fleets import accepted, after, compile_text, marked, native_words, one, refusal, refusals, unit, units
 from hosts import snapshot
-from quadgen.acceptance import read
+from quadgen.observed.log import read_log
+from quadgen.observed.state import State
 from quadgen.problems import Severity
 
 NATIVE = "runtime: systemd\ncontext: 4096\n"
@@ -100,8 +101,10 @@ MINE = "profiles:\n  mine: {spec_types: [ngram-mod], workload: copy, against: no
 
 
 def test_a_drafter_that_agrees_with_nothing_is_no_evidence_however_fast_it_was() -> None:
-    (found,) = read([BROKEN])
-    assert (found.accepted, found.drafted, found.rate) == (1, 894, 1 / 894)
+    read = read_log("server.log", [f"{BROKEN}\n".encode()])
+    found = read.drafting
+    assert (found.accepted, found.drafted, found.acceptance) == (1, 894, 1 / 894)
+    assert read.observation.state is State.NEVER_ACCEPTED
     ledger = row("dead", setting="{spec_types: [ngram-mod]}", accepted=found.accepted, drafted=found.drafted)
     text = one("model: plain\nbackend: cuda\nprofile: mine\ncontext: 1\n", above=f"{MINE}measurements: mine.yml\n")
     problem = refusal(text, {"mine.yml": ledger})

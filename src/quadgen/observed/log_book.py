@@ -1,6 +1,7 @@
 """All runs of a log, added up; what was proved is what the newest run proves that proves anything."""
 
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from quadgen.observed.counts import Counts
 from quadgen.observed.halogen_lines import Accounted
@@ -11,6 +12,9 @@ from quadgen.observed.log_sums import Sums
 from quadgen.observed.log_verdict import Verdict, verdict
 from quadgen.observed.state import State
 from quadgen.server_log import Event
+
+_HEADLESS: Final = "the log begins within what is said of a request, which is not counted"
+_RUNS: Final = "the log has {} runs of the server: counts are of all, the state is that of the last one"
 
 
 @dataclass(slots=True)
@@ -27,6 +31,7 @@ class Book:
     _drafting: Sums = field(default_factory=Sums)
     _halogen: bool = False
     _llama: bool = False
+    _headless: bool = False
 
     def say(self, said: Said | Accounted) -> None:
         """Add what a line says."""
@@ -54,6 +59,7 @@ class Book:
         self._halogen |= run.halogen
         self._llama |= not run.halogen
         run.settle()
+        self._headless |= run.headless is not None
         self._plain.add(run.plain)
         self._drafting.add(run.drafting)
         for each in run.statistics.values():
@@ -95,9 +101,8 @@ class Book:
     @property
     def notes(self) -> tuple[str, ...]:
         """What else a person should know of the whole log."""
-        if self.runs <= 1:
-            return ()
-        return (f"the log has {self.runs} runs of the server: counts are of all, the state is that of the last one",)
+        notes = (_HEADLESS,) if self._headless else ()
+        return notes if self.runs <= 1 else (*notes, _RUNS.format(self.runs))
 
     def _add(self, said: Statistics) -> None:
         found = by_position(said.accepted, said.rounds, 0, said.rates)

@@ -40,6 +40,8 @@ class Run:
     events: dict[str, Event] = field(default_factory=dict)
     """The first of each message, in their order."""
     listening: bool = False
+    headless: Accepted | None = None
+    """A first line of acceptance whose time stands in front of where the log begins."""
     _recent: deque[Request] = field(default_factory=lambda: deque(maxlen=RECENT))
     _last: Accepted | None = None
     """The newest line of acceptance, until its positions are told."""
@@ -52,7 +54,7 @@ class Run:
     @property
     def touched(self) -> bool:
         """Whether the log has anything of this run."""
-        return self.served or self.listening or bool(self.events or self.statistics)
+        return self.served or self.listening or bool(self.events or self.statistics or self.headless)
 
     def note(self, event: Event) -> None:
         """Remember an event; a server that says the same again says nothing new."""
@@ -70,7 +72,7 @@ class Run:
             case Timed():
                 self._time(said)
             case Accepted():
-                self._accept(said)
+                self._begin(said)
             case Positions():
                 if self._last is not None and self._last.key == said.key:
                     self._place(self._last, said.rates)
@@ -88,10 +90,15 @@ class Run:
         self._last = None
 
     def settle(self) -> None:
-        """Take rounds and positions from the statistics, where these are about the same drafts.
+        """Finish the counts, when all has been read.
 
-        Theirs are exact, and the requests' follow from lengths of two decimals.
+        Rounds and positions are taken from the statistics, where these are about the same drafts: theirs are exact,
+        and the requests' follow from lengths of two decimals. A request without its time counts if all are like that.
         """
+        timed = self.plain.requests + self.drafting.requests - self.drafting.untimed
+        if self.headless and not timed:
+            self._accept(self.headless)
+            self.headless = None
         every = self.statistics.values()
         told = sum(each.drafted for each in every), sum(each.accepted for each in every)
         if not told[0] or told != (self.drafting.drafted, self.drafting.accepted):
@@ -108,6 +115,12 @@ class Run:
         if said.tokens:
             self.plain.time(said.tokens, said.ticks)
             self._recent.append(Request(said.key, said.tokens, said.ticks))
+
+    def _begin(self, said: Accepted) -> None:
+        if said.key is not None and not self.touched and not self._recent:
+            self.headless = said
+        else:
+            self._accept(said)
 
     def _accept(self, said: Accepted) -> None:
         near, doubt = rounds(said.accepted, said.drafted, said.mean)
