@@ -7,7 +7,11 @@ from quadgen.triage import figures
 from quadgen.triage.settling import settling
 from quadgen.triage.verdict import Verdict
 
-_ANSWERS: Final = {True: "it can be attached", False: "it cannot be attached", None: "nothing known speaks against it"}
+_ANSWERS: Final = {
+    True: "it can be attached",
+    False: "it cannot be attached",
+    None: "it is not known whether it can be attached",
+}
 
 
 def reasons(verdict: Verdict, costs: Costs) -> tuple[str, ...]:
@@ -74,9 +78,4 @@ def _attached(verdict: Verdict) -> str:
     attachment = verdict.question.attachment
     if attachment is None:
         return "whether it can be attached, and fits, was not asked"
-    words = {
-        True: "it can be attached",
-        False: "it cannot be attached",
-        None: "nothing that is known speaks against it",
-    }
-    return f"{words[attachment.attachable]}: {'; '.join(attachment.reasons)}"
+    return f"{_ANSWERS[attachment.attachable]}: {'; '.join(attachment.reasons)}"
