@@ -137,6 +137,11 @@ def test_the_implied_p_gives_the_tokens_of_a_round_back(tmp_path: Path) -> None:
     assert p > total["acceptance"]
 
 
+def test_where_everything_was_accepted_the_implied_p_is_1_though_rounds_differ_in_width(tmp_path: Path) -> None:
+    (tmp_path / "metrics.txt").write_text(scrape(20, 20, 3, 3, 3, 3, 3, 2, 2, 2, 2), encoding="utf-8")
+    assert as_json("metrics.txt", cwd=tmp_path)["total"]["implied_p"] == pytest.approx(1)
+
+
 def test_two_saved_readings_are_a_window(tmp_path: Path) -> None:
     (tmp_path / "before.txt").write_text(scrape(200, 100, 30, 20), encoding="utf-8")
     (tmp_path / "after.txt").write_text(scrape(253, 168, 36, 32, 28), encoding="utf-8")

@@ -79,15 +79,20 @@ class Costs:
         return acceptance_for(incumbent * self.round_time(width), width)
 
 
-def accepted_length(p: float, width: int) -> float:
-    """Tokens that a round yields on average, from 1 to width + 1: the accepted ones and the target's own."""
+def accepted_length(p: float, width: float) -> float:
+    """Tokens that a round yields on average, from 1 to width + 1: the accepted ones and the target's own.
+
+    A width that is not whole is the mean of rounds of the two widths next to it.
+    """
     length = 1.0
-    for _ in range(width):  # Horner; (1 - p^(K+1)) / (1 - p) loses its digits where p is close to 1
+    whole = int(width)
+    for _ in range(whole):  # Horner; (1 - p^(K+1)) / (1 - p) loses its digits where p is close to 1
         length = 1.0 + p * length
-    return length
+    part = width - whole
+    return length + part * (1.0 + p * length - length) if part else length
 
 
-def acceptance_for(length: float, width: int) -> float | None:
+def acceptance_for(length: float, width: float) -> float | None:
     """The acceptance per position, 0 to 1, at which a round yields `length` tokens; None where no acceptance does.
 
     The inverse of `accepted_length`. It turns a mean length that was seen at a width into p as well: the share

@@ -1,7 +1,6 @@
 """The words of `quadgen observe`: what was seen of a server, for people and as JSON."""
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -36,16 +35,11 @@ class Answer:
     """Those of `drift`, with their places."""
 
 
-def implied(counts: Counts) -> tuple[float, int] | None:
-    """The acceptance of one position that yields these tokens a round, 0 to 1, and the width that it holds for.
-
-    The width is the mean one, rounded up, as a round cannot draft a part of a token.
-    """
+def implied(counts: Counts) -> float | None:
+    """The acceptance of one position, 0 to 1, that yields these tokens a round at the mean width."""
     if counts.tokens_per_round is None or counts.width is None:
         return None
-    width = math.ceil(counts.width)
-    p = acceptance_for(counts.tokens_per_round, width)
-    return None if p is None else (p, width)
+    return acceptance_for(counts.tokens_per_round, counts.width)
 
 
 def as_json(answer: Answer) -> str:
@@ -74,7 +68,6 @@ def as_json(answer: Answer) -> str:
 def _record(counts: Counts | None) -> dict[str, Any] | None:
     if counts is None:
         return None
-    p = implied(counts)
     return {
         "requests": counts.requests,
         "generated": counts.generated,
@@ -87,7 +80,7 @@ def _record(counts: Counts | None) -> dict[str, Any] | None:
         "acceptance_by_position": list(counts.positions),
         "tokens_per_round": counts.tokens_per_round,
         "width": counts.width,
-        "implied_p": None if p is None else p[0],
+        "implied_p": implied(counts),
         "tokens_per_pass": counts.tokens_per_pass,
         "engine_rate": counts.rate,
     }
@@ -135,7 +128,6 @@ def _columns(seen: Observation) -> Iterator[tuple[str, Counts]]:
 
 def _rows(counts: Counts) -> Iterator[tuple[str, str | None]]:
     """Each row of the table with its value; None where nobody says, or there is nothing to divide by."""
-    p = implied(counts)
     yield "requests", _whole(counts.requests)
     yield "tokens generated", _whole(counts.generated)
     yield "tokens drafted", _whole(counts.drafted)
@@ -145,7 +137,7 @@ def _rows(counts: Counts) -> Iterator[tuple[str, str | None]]:
     yield "drafted per round", _part(counts.width, 2)
     yield "tokens per round", _part(counts.tokens_per_round, 2)
     yield "tokens per pass", _part(counts.tokens_per_pass, 2)
-    yield "implied p", None if p is None else f"{p[0]:.3f} at width {p[1]}"
+    yield "implied p", _part(implied(counts), 3)
     yield "rate", _part(counts.rate, 1)
 
 
