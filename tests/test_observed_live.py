@@ -112,6 +112,8 @@ def test_a_drafter_of_which_nothing_is_accepted_is_told_apart() -> None:
     assert found.reasons[1] == "1 of 633 drafted tokens were accepted since it started"
     few = judge(slots=running, scrapes=(replace(DRAFTED, drafted=8, accepted=0),))
     assert few.reasons[1] == "0 of 8 drafted tokens were accepted since it started, which is too few to say much"
+    good = judge(slots=running, scrapes=(replace(DRAFTED, drafted=8, accepted=7),))
+    assert good.reasons[1] == "7 of 8 drafted tokens were accepted since it started"
 
 
 def test_a_window_counts_once_it_has_drafted_enough() -> None:

@@ -149,5 +149,6 @@ def _counted(weighed: Counts | None, when: str) -> tuple[str, ...]:
         return (f"it drafted nothing {when}",)
     if weighed.accepted is None:
         return (f"it drafted {weighed.drafted} tokens {when}; how many were accepted is not known",)
-    few = ", which is too few to say much" if weighed.drafted < ENOUGH else ""
+    never = judged(weighed) is State.NEVER_ACCEPTED
+    few = ", which is too few to say much" if never and weighed.drafted < ENOUGH else ""
     return (f"{weighed.accepted} of {weighed.drafted} drafted tokens were accepted {when}{few}",)

@@ -1,7 +1,7 @@
 """Asking a running server: JSON and text, within bounds of time and size.
 
-What a GET asks of a router loads no model (`autoload=false`, tools/server/server-models.cpp), and of a server that
-sleeps it wakes nothing where the endpoint allows it. Redirects are not followed: a key would go along.
+What a GET asks of a router loads no model (`autoload=false`, tools/server/server-models.cpp of llama.cpp b11434); a
+POST loads what it names, as for any client. Redirects are not followed: a key would go along.
 """
 
 import base64
@@ -190,7 +190,7 @@ def _client(where: Address) -> httpx.Client:
             limits=httpx.Limits(max_keepalive_connections=0),  # a server closes idle ones just as they are used again
             trust_env=not plain,
             verify=not plain,  # to read all authorities takes longer than to ask
-            mounts={f"all://{where.netloc.removesuffix('.')}": None} if where.is_loopback else None,
+            mounts={f"all://{where.netloc}": None} if where.is_loopback else None,
         )
     except (ValueError, ImportError, httpx.InvalidURL):
         wrong = "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names a proxy that quadgen cannot use"
