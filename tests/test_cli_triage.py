@@ -65,6 +65,12 @@ def test_an_acceptance_of_one_number_is_a_band_without_width(tmp_path: Path) -> 
     assert answer["verdict"] == "wins"
 
 
+def test_an_acceptance_can_be_said_in_tokens_of_a_round(tmp_path: Path) -> None:
+    band = told(tmp_path, *WORKED, "--acceptance", "2.176@3")["acceptance"]
+    assert band["low"] == band["high"] == pytest.approx(0.6)
+    assert band["source"] == "--acceptance, 2.176 tokens per round at a width of 3"
+
+
 @pytest.mark.parametrize(
     ("cost", "factors"),
     [("2", {"1": 2, "3": 2, "7": 2}), ("2:1.1,4:1.3,8:2.1", {"1": 1.1, "3": 1.3, "7": 2.1})],
@@ -116,6 +122,11 @@ WRONG = [
     (["--acceptance", "nan"], "--acceptance", "nan is not an acceptance"),
     (["--acceptance", "0.6-0.4"], "--acceptance", "0.6-0.4 goes from more to less"),
     (["--acceptance", "0.4-1.2"], "--acceptance", "0.4-1.2 is not an acceptance"),
+    (["--acceptance", "4.5@3"], "--acceptance", "4.5@3: a round of 3 drafts yields at least 1 token, at most 4"),
+    (["--acceptance", "0.5@3"], "--acceptance", "0.5@3: a round of 3 drafts yields at least 1 token"),
+    (["--acceptance", "nan@3"], "--acceptance", "nan@3: a round of 3 drafts yields at least 1 token"),
+    (["--acceptance", "2@0"], "--acceptance", "2@0: a round drafts at least 1 token, and at most 4096"),
+    (["--acceptance", "2@inf"], "--acceptance", "2@inf: a round drafts at least 1 token"),
     (["--verify-cost", "0"], "--verify-cost", "0 is not a multiple of a pass over one token"),
     (["--verify-cost", "nan"], "--verify-cost", "nan is not a multiple"),
     (["--verify-cost", "x"], "--verify-cost", "'x' is no number: write 1.3, or 4:1.2,8:1.6"),
@@ -226,6 +237,14 @@ def test_an_object_that_is_no_agreement_is_refused(tmp_path: Path, record: objec
     assert done.err.startswith(
         "error[unreadable-agreement]: agreed.json is not what `quadgen agreement --format json` prints\n"
     )
+
+
+def test_an_agreement_that_was_refused_has_no_acceptance(tmp_path: Path) -> None:
+    (tmp_path / "agreed.json").write_text('{"kind": "agreement", "acceptance": null}', encoding="utf-8")
+    done = triage(tmp_path, *WORKED, "--acceptance", "agreed.json")
+    assert (done.status, done.out) == (1, "")
+    sentence = "agreed.json has no acceptance: the two models could not be compared"
+    assert done.err.startswith(f"error[nothing-measured]: {sentence}\n")
 
 
 # the picture

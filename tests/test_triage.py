@@ -287,6 +287,14 @@ def test_the_reasons_of_the_worked_example_are_in_order() -> None:
     assert judge(question(widths=(1, 3))).reasons == tuple(REASONS.strip().replace("\n  ", " ").split("\n"))
 
 
+def test_what_is_assumed_is_estimated_first_and_what_was_estimated_is_run() -> None:
+    estimate = "quadgen agreement TARGET_URL DRAFT_URL estimates it"
+    told = Band(low=0.4, high=0.6, source="agreed.json")
+    assert estimate in judge(question(draft_step=0.003)).reasons[4]
+    assert estimate not in judge(question(draft_step=0.003, acceptance=told)).reasons[4]
+    assert estimate not in judge(question("head", 0.003)).reasons[4]
+
+
 def test_the_step_that_a_loser_would_need_is_the_one_at_which_it_pays() -> None:
     assert "less than 4.631 ms per drafted token would pay at 0.6 (width 4)" in judge(question()).reasons[4]
     assert judge(question(draft_step=0.00464)).answer is Answer.LOSES

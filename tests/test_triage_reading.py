@@ -129,6 +129,13 @@ def test_the_acceptance_of_a_log_is_the_one_that_gives_its_tokens_per_round() ->
     assert band.source == "x.log: 8 tokens per round at a width of 8"
 
 
+def test_a_log_without_the_number_of_drafts_is_of_the_width_that_was_given() -> None:
+    band = reading.acceptance(log(HALOGEN), known("head"), (1,))
+    assert band.low == pytest.approx(29 / 33)
+    with pytest.raises(Rejected, match="does not say how many tokens a round of drafting yields"):
+        reading.acceptance(log(HALOGEN), known("head"), (1, 3))
+
+
 EMPTY = "0.00.000.001 I srv  llama_server: listening on http://127.0.0.1:8080\n"
 UNSAID = [
     (lambda: reading.figures_of(log(EMPTY)), "x.log does not say how long generating took"),

@@ -60,7 +60,7 @@ def question(asked: Asked, *, environ: Mapping[str, str]) -> Question:
         drafter=drafter,
         draft_step=_draft_step(asked, drafter, step, files),
         verify=cost or _verify(asked, facing, files),
-        acceptance=band or files.acceptance(asked.acceptance or "", drafter),
+        acceptance=band or files.acceptance(asked.acceptance or "", drafter, widths),
         widths=widths,
         attachment=asked.attachment,
         share=None if share is None else Given(value=share, source="--drafting-share"),

@@ -1,6 +1,6 @@
 """The files that `quadgen triage` reads, each once."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from quadgen.disk.pieces import PIECE, pieces
 from quadgen.observed.log import LogRead, read_log
@@ -20,8 +20,8 @@ class Files:
             self._logs[name] = read_log(name, pieces(name))
         return self._logs[name]
 
-    def acceptance(self, name: str, drafter: Drafter) -> Band:
+    def acceptance(self, name: str, drafter: Drafter, widths: Sequence[int] = ()) -> Band:
         """The band that a file says: what `quadgen agreement` printed, or a log."""
         first = next(pieces(name), b"")
         told = reading.agreement_in(first) if len(first) < PIECE else None  # what it prints is short
-        return reading.acceptance(self.log(name), drafter) if told is None else reading.agreement(name, told)
+        return reading.acceptance(self.log(name), drafter, widths) if told is None else reading.agreement(name, told)

@@ -114,8 +114,8 @@ AcceptanceOption = Annotated[
     str | None,
     typer.Option(
         "--acceptance",
-        metavar="P|LOW-HIGH|FILE",
-        help="Chance of each drafted token, 0 to 1; or a log, or what quadgen agreement --format json printed.",
+        metavar="P|LOW-HIGH|L@K|FILE",
+        help="Chance of each drafted token, 0 to 1; tokens of a round at a width; a log; what agreement printed.",
         rich_help_panel=_EXPECTED,
     ),
 ]

@@ -5,7 +5,7 @@ from typing import Final
 
 import typer
 
-from quadgen.breakeven import WIDEST, Verify
+from quadgen.breakeven import WIDEST, Verify, acceptance_for
 from quadgen.triage import Band, Drafter, VerifyCost, drafter
 from quadgen.triage.drafter import names
 
@@ -75,22 +75,35 @@ def verify_cost(option: str, text: str) -> VerifyCost:
 
 
 def band(option: str, text: str) -> Band | None:
-    """`0.5` or `0.4-0.6`; None where it is no number, and so a file."""
-    try:
-        ends = [float(text)]
-    except ValueError:
-        low, dash, high = text.partition("-")
-        try:
-            ends = [float(low), float(high)]
-        except ValueError:
-            return None
-        if not dash:
-            return None
+    """`0.5`, `0.4-0.6`, or `2.2@3`: tokens of a round at a width; None where it is none of these, and so a file."""
+    if (ends := _floats(text, "@")) is not None:
+        return _of_length(option, text, *ends)
+    ends = _floats(text) or _floats(text, "-")
+    if ends is None:
+        return None
     if not all(0 <= end <= 1 for end in ends):
         raise bad(option, f"{text} is not an acceptance: that is between 0 and 1")
     if ends[0] > ends[-1]:
         raise bad(option, f"{text} goes from more to less")
     return Band(low=ends[0], high=ends[-1], source=option)
+
+
+def _floats(text: str, between: str = "") -> list[float] | None:
+    """A number, or two with something between them; None where it is not that."""
+    parts = text.split(between) if between else [text]
+    try:
+        return [float(part) for part in parts] if len(parts) == 1 + len(between) else None
+    except ValueError:
+        return None
+
+
+def _of_length(option: str, text: str, length: float, width: float) -> Band:
+    if not (1 <= width <= WIDEST and width == int(width)):
+        raise bad(option, f"{text}: a round drafts at least 1 token, and at most {WIDEST}")
+    p = acceptance_for(length, int(width)) if length >= 1 else None
+    if p is None:
+        raise bad(option, f"{text}: a round of {width:g} drafts yields at least 1 token, at most {width + 1:g}")
+    return Band(low=p, high=p, source=f"{option}, {length:g} tokens per round at a width of {width:g}")
 
 
 def _point(option: str, text: str) -> tuple[int, float]:

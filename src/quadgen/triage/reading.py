@@ -4,7 +4,8 @@ Raises `Rejected` with `nothing-measured` where a log does not say what it is as
 """
 
 import json
-from math import ceil, isfinite
+from collections.abc import Sequence
+from math import isfinite
 from typing import Any, Final
 
 from quadgen.breakeven import Verify, acceptance_for
@@ -80,24 +81,30 @@ def verify_cost(read: LogRead, plain_step: Given | None) -> VerifyCost:
     return VerifyCost(factor=Verify(points=((tokens, factor),)), source=source, measured=True)
 
 
-def acceptance(read: LogRead, drafter: Drafter) -> Band:
-    """The chance per position that gives the tokens per round of a log at its width."""
+def acceptance(read: LogRead, drafter: Drafter, widths: Sequence[int] = ()) -> Band:
+    """The chance per position that gives the tokens per round of a log at its width.
+
+    A log that does not say how much was drafted, such as halogen's, is taken to be of the one width that was given.
+    """
     name, seen = read.observation.source, read.observation
     counts = seen.drafters.get(drafter.spec_type or "", seen.total)
-    if counts is None or counts.tokens_per_round is None or counts.width is None:
+    drafted = counts.width if counts is not None else None
+    if drafted is None and len(widths) == 1:
+        drafted = widths[0]
+    if counts is None or counts.tokens_per_round is None or drafted is None:
         raise _unsaid(f"{name} does not say how many tokens a round of drafting yields", _TRACE)
-    width = max(1, ceil(counts.width - 1e-9))
-    p = acceptance_for(counts.tokens_per_round, width)
+    p = acceptance_for(counts.tokens_per_round, drafted)
+    rounds = f"{counts.tokens_per_round:.3g} tokens per round"
     if p is None:
-        raise _unsaid(
-            f"{name}: {counts.tokens_per_round:.3g} tokens per round are more than {width} drafts yield", _TRACE
-        )
-    return Band(low=p, high=p, source=f"{name}: {counts.tokens_per_round:.3g} tokens per round at a width of {width}")
+        raise _unsaid(f"{name}: {rounds} are more than a width of {drafted:.3g} yields", _TRACE)
+    return Band(low=p, high=p, source=f"{name}: {rounds} at a width of {drafted:.3g}")
 
 
 def agreement(name: str, told: dict[str, Any]) -> Band:
     """The band of what `quadgen agreement --format json` printed. Raises `Rejected` where it is not that."""
     found = told.get("acceptance")
+    if told.get("kind") == "agreement" and "acceptance" in told and found is None:
+        raise _unsaid(f"{name} has no acceptance: the two models could not be compared", "it says why")
     ends = [found.get(key) for key in ("low", "high")] if isinstance(found, dict) else []
     numbers = [float(end) for end in ends if isinstance(end, int | float) and not isinstance(end, bool)]
     if told.get("kind") != "agreement" or len(numbers) != 2 or not _ordered(*numbers):  # noqa: PLR2004 - both ends

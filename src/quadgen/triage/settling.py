@@ -2,6 +2,7 @@
 
 from quadgen.breakeven import Costs, accepted_length
 from quadgen.triage import figures
+from quadgen.triage.question import Band
 from quadgen.triage.verdict import Answer, Verdict
 
 
@@ -28,8 +29,8 @@ def settling(verdict: Verdict, costs: Costs) -> str:
 
 
 def _how(verdict: Verdict) -> str:
-    drafter = verdict.question.drafter
-    if drafter.cost.name == "plain":
+    question = verdict.question
+    if question.drafter.cost.name == "plain" and question.acceptance == Band():
         return "quadgen agreement TARGET_URL DRAFT_URL estimates it before anything is deployed"
     return "run it, and read its log with quadgen observe, or with --acceptance LOG here"
 
