@@ -1,6 +1,7 @@
 """`quadgen triage`: the worked example, every option, and what is wrong with each."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -8,6 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from command import Done, quadgen
+from pages import read
 
 WORKED = ["--target-step", "67", "--target-rate", "25", "--draft-step", "12", "--drafter", "plain"]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -52,6 +54,25 @@ def test_the_worked_example_as_text(tmp_path: Path) -> None:
     assert ["3", "109.7", "ms", "0.752", "0.406"] in rows
     assert ["1", "85.7", "ms", "none", "0.279"] in rows
     assert ["3", "1.62", "14.8", "2.18", "19.8"] in rows
+
+
+def test_the_keys_of_an_answer_are_those_that_the_page_lists(tmp_path: Path) -> None:
+    table = section("docs/triage.md", "The answer").partition("`--format json`")[2]
+    listed = {key for row in re.findall(r"(?m)^\| (`.+?`) \|", table) for key in re.findall(r"`(\w+)`", row)}
+    assert listed - {"projected"} == told(tmp_path, *WORKED).keys()
+
+
+def section(page: str, heading: str) -> str:
+    return read(page).partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+
+
+def test_the_page_says_what_the_formula_gives_where_its_source_says_something_else(tmp_path: Path) -> None:
+    answer = told(tmp_path, *WORKED, "--width", "3,5")
+    three, five = (round(p, 3) for p in answer["break_even"].values())
+    low, high = (round(rate, 1) for rate in answer["projection"]["3"].values())
+    prose = " ".join(section("docs/triage.md", "The worked example").split())
+    assert f"it gives {three} and {five}" in prose
+    assert f"the formula gives {low} to {high} at a width of 3" in prose
 
 
 def test_the_widths_are_1_3_and_7_where_nobody_says(tmp_path: Path) -> None:
