@@ -148,6 +148,10 @@ def test_two_saved_readings_are_a_window(tmp_path: Path) -> None:
     found = as_json("after.txt", "--since", "before.txt", cwd=tmp_path)
     assert (found["total"]["drafted"], found["window"]["drafted"], found["window"]["rounds"]) == (253, 53, 6)
     assert found["window"]["per_position"] == [12, 28]
+    rows = [line.split() for line in observe("after.txt", "--since", "before.txt", cwd=tmp_path).out.splitlines()]
+    assert ["in", "total", "in", "the", "window"] in rows
+    assert ["tokens", "drafted", "253", "53"] in rows
+    assert "accepted by position, in total: 0.889 (1), 0.778 (2)".split() in rows
 
 
 def test_standard_input_is_a_log_or_what_metrics_answered(tmp_path: Path) -> None:
