@@ -48,7 +48,8 @@ class Lettered:
         return self.template.format(text)
 
     def ids(self, text: str) -> tuple[int, ...]:
-        return tuple(self.words.index(char) for char in (text.replace("ll", "z") if self.joins else text))
+        said = text.replace("ll", "z") if self.joins else text
+        return tuple(self.words.index(char) if char in self.words else 0 for char in said)
 
     def prompt(self, text: str) -> tuple[int, ...]:
         return (*self.begin, *self.ids(text))

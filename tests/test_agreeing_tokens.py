@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lettered import WORDS
+from lettered import WORDS, counts
 from lettered import Lettered as Model
 from quadgen.agreeing.asking import Agreement, Setting, agreement
 from quadgen.agreeing.prompts import Prompt
@@ -63,6 +63,17 @@ def test_a_drafter_without_the_last_tokens_drafts_with_a_note() -> None:
         f"the target has {len(WORDS) + 3} tokens and the drafter {len(WORDS)}: llama.cpp takes a difference of 128, "
         "and the server aborts at a request that holds one of the last 3"
     )
+
+
+def test_a_text_is_counted_up_to_a_token_that_the_drafter_does_not_have() -> None:
+    beyond = len(WORDS)
+    target = Model(words=(*WORDS, "ä"), following=lambda tokens: beyond if len(tokens) > 8 else counts(tokens))
+    found = agreed(target, Model())
+    assert [(text.prompt, len(text.written), text.cut) for text in found.texts] == [("one", 3, True), ("two", 7, True)]
+    assert found.notes[1] == "2 of 2 texts were counted up to a token that the drafter does not have"
+    left = agreed(Model(words=(*WORDS, "ä"), template="ä{}"), Model(words=WORDS))
+    assert left.refusal == "no prompt can be drafted for"
+    assert left.notes[1] == "2 of 2 prompts hold a token that the drafter does not have, and were left out"
 
 
 def test_a_token_that_llama_cpp_does_not_compare_is_a_note() -> None:

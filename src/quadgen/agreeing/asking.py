@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from itertools import takewhile
+from typing import Final, NamedTuple, Protocol
 
 from quadgen.agreeing.estimate import Estimate, estimate
 from quadgen.agreeing.loops import loop
@@ -77,6 +78,15 @@ class Agreement:
         return estimate([text.rounds for text in self.texts])
 
 
+class Limits(NamedTuple):
+    """Of one text."""
+
+    width: int
+    most: int
+    known: int
+    """Ids from here on are none of the drafter's."""
+
+
 def agreement(
     target: Model,
     draft: Model,
@@ -103,18 +113,21 @@ def agreement(
     for done, (each, ids) in enumerate(zip(prompts, given, strict=True), 1):
         notify(done, len(prompts) + 1, each.name)
         most = setting.tokens if room is None else min(setting.tokens, room - len(ids) - 1)
-        if most >= _LEAST:
-            texts.append(_text(target, draft, each.name, ids, setting.width, most))
+        if most >= _LEAST and max(ids) < theirs:
+            written = tuple(target.goes(ids, most, again=False))
+            texts.append(_text(draft, each.name, ids, written, Limits(setting.width, most, theirs)))
     notify(len(prompts) + 1, len(prompts) + 1, "")
     found = Agreement(setting=setting, tokens=tokens, texts=tuple(texts))
     notes = (*tokens.notes, *_of_prompts(prompts, found, unlike, room), *_of_texts(found))
     return replace(found, notes=notes, refusal=None if found.counted.rounds else _nothing(found, room))
 
 
-def _text(target: Model, draft: Model, name: str, ids: tuple[int, ...], width: int, most: int) -> Text:
-    written = tuple(target.goes(ids, most, again=False))
-    rounds = tuple(replayed(ids, written, draft.goes, width=width, most=most))
-    return Text(prompt=name, given=len(ids), written=written, rounds=rounds, loop=loop(written))
+def _text(draft: Model, name: str, ids: tuple[int, ...], written: tuple[int, ...], limits: Limits) -> Text:
+    known = tuple(takewhile(lambda each: each < limits.known, written))
+    rounds = tuple(replayed(ids, known, draft.goes, width=limits.width, most=limits.most))
+    return Text(
+        prompt=name, given=len(ids), written=known, rounds=rounds, loop=loop(known), cut=len(known) < len(written)
+    )
 
 
 def _around(target: Model, draft: Model) -> str | None:
@@ -133,7 +146,9 @@ def _put(model: Model) -> tuple[int, ...]:
 
 def _nothing(found: Agreement, room: int | None) -> str:
     if not found.texts:
-        return f"no prompt leaves room in a context of {room} tokens"
+        return (
+            "no prompt can be drafted for" if room is None else f"no prompt leaves room in a context of {room} tokens"
+        )
     if found.whole.rounds:
         return "every text loops from its start, which says nothing of the pair"
     return "the target ends every text at once, so that nothing is drafted"
@@ -142,7 +157,10 @@ def _nothing(found: Agreement, room: int | None) -> str:
 def _of_prompts(prompts: Sequence[Prompt], found: Agreement, unlike: list[int], room: int | None) -> Iterator[str]:
     left = len(prompts) - len(found.texts)
     if left:
-        yield f"{left} of {len(prompts)} prompts leave no room in a context of {room} tokens, and were left out"
+        room_left = f"leave no room in a context of {room} tokens" if room is not None else ""
+        foreign = "hold a token that the drafter does not have" if found.tokens.sizes[0] > found.tokens.sizes[1] else ""
+        why = " or ".join(filter(None, (room_left, foreign)))
+        yield f"{left} of {len(prompts)} prompts {why}, and were left out"
     if unlike:
         yield (
             f"the two take {len(unlike)} of {len(prompts)} prompts apart in different ways; both were given the "
@@ -151,6 +169,9 @@ def _of_prompts(prompts: Sequence[Prompt], found: Agreement, unlike: list[int], 
 
 
 def _of_texts(found: Agreement) -> Iterator[str]:
+    cut = sum(text.cut for text in found.texts)
+    if cut:
+        yield f"{cut} of {len(found.texts)} texts were counted up to a token that the drafter does not have"
     loops = [text for text in found.texts if text.loop is not None]
     if loops:
         yield (

@@ -44,6 +44,9 @@ class Text:
     loop: int | None = None
     """The token from which on the text only says again what it has said; None where it does not."""
 
+    cut: bool = False
+    """Whether the target went on with a token that the drafter does not have."""
+
     @property
     def counted(self) -> tuple[Round, ...]:
         """The rounds before it loops: two models that loop agree on everything, which says nothing of either."""

@@ -20,6 +20,8 @@ FALLBACK: Final = (
     "{%- endif -%}"
 )
 """What llama-server shows as the template of a model that has none (CHATML_TEMPLATE_SRC, common/chat.cpp:715)."""
+_ANY: Final = "0"
+"""A text that every vocabulary has."""
 _FLAT: Final = 1e4
 """A temperature at which the logits of a model no longer matter beside the biases below."""
 _LIKELY: Final = 1e6
@@ -54,7 +56,7 @@ class Speaker:
 
         What is written then is another token, whose text is whole: where it is not, no likelihoods are told.
         """
-        whole = self.ids("0")[-1]
+        whole = self.ids(_ANY)[-1]
         body = {
             "prompt": [whole], "n_predict": 1, "cache_prompt": False, "samplers": ["temperature"],
             "temperature": _FLAT, "n_probs": len(ids) + 1, "post_sampling_probs": True,
@@ -99,17 +101,24 @@ class Speaker:
 
     def vocabulary(self) -> tuple[int, int | None]:
         """How many tokens there are, and the type of the vocabulary as a number, from /v1/models."""
+        model = self.server.model
+        if model is not None:
+            self.ids(_ANY)  # a router loads the model for that, and knows this of loaded ones alone
         answer = self.server.get("/v1/models")
         models = answer.get("data") if isinstance(answer, dict) else None
         named = [each for each in models if isinstance(each, dict)] if isinstance(models, list) else []
-        if self.server.model is not None and len(named) > 1:
-            named = [each for each in named if each.get("id") == self.server.model]
+        if model is not None and len(named) > 1:
+            named = [each for each in named if model == each.get("id") or model in (each.get("aliases") or ())]
         match named:
             case [{"meta": {"n_vocab": int(size), **meta}}] if size > 0:
                 kind = meta.get("vocab_type")
                 return size, kind if isinstance(kind, int) else None
-        several = len(named) > 1 and self.server.model is None
-        why = "it serves several models: say which" if several else "/v1/models does not say how many tokens it has"
+        several = len(named) > 1 and model is None
+        why = (
+            "it serves several models: say which with --model, or --draft-model"
+            if several
+            else "/v1/models does not say how many tokens it has"
+        )
         raise Unavailable(f"cannot compare the tokens of {self.server.url}: {why}")
 
     def _tokenized(self, text: str, *, special: bool) -> tuple[int, ...]:
