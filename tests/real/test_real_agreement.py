@@ -163,3 +163,18 @@ def test_a_target_of_which_nothing_is_left_says_which_prompt_it_was(models: Path
         done = asked(servers, models)
     assert done.status == 4
     assert "nothing listens at" in done.err
+
+
+def test_two_models_of_one_router_are_told_apart(models: Path, tmp_path: Path) -> None:
+    for path in (tiny_pairs.make(models, "plain"), stumbling(models)):
+        shutil.copy(path, tmp_path)
+    (tmp_path / "prompts.txt").write_text("\n---\n".join(TEXTS), encoding="utf-8")
+    router = ("--models-dir", str(tmp_path), "--ctx-size", "1024", "--parallel", "1", *QUICK[:2])
+    with serving.start(llama_server(), *router) as server:
+        unsaid = asked([server], tmp_path)
+        done = asked([server], tmp_path, "--model", "plain", "--draft-model", "stumbling", "--tokens", "30")
+    assert unsaid.status == 4
+    assert "it serves several models: say which with --model, or --draft-model" in unsaid.err
+    assert done.status == 0, done.err
+    assert re.search(r"(?m)^target   http://\S+ \(plain\)$", done.out)
+    assert "the same server" not in done.out
