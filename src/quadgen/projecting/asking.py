@@ -73,6 +73,9 @@ class Ask:
     clock: Clock = Clock.WALL
     samples: int = 3
     """How often each setting is measured, at least once."""
+    together: bool = False
+    """Whether the servers of all settings run at once and are asked in turn, instead of each sample starting its own:
+    no loading between samples, so that what drifts meets all alike; but it takes the memory of all of them."""
     tokens: int = 96
     """Tokens of a sample, at least 1: the same in every setting, for a pass costs more the longer the text is."""
     prompt: str | tuple[int, ...] = PROMPT

@@ -2,7 +2,8 @@
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -17,7 +18,7 @@ from quadgen.projecting.fitting import Projection, Sample, fitted
 from quadgen.server.client import Server, connected
 from quadgen.server.process import Died, Process, running
 from quadgen.server_help import read_help
-from quadgen.server_log import cause
+from quadgen.server_log import Severity, cause, events
 
 FLAG: Final = "--spec-synth-rates"
 _PATIENCE: Final = 600.0
@@ -68,36 +69,61 @@ def project(ask: Ask, *, environ: Mapping[str, str], notify: Callable[[int, int,
     able(ask.server, environ=environ)
     runs = [*ask.settings * ask.samples, Setting()]  # the target alone first and last: it shows whether time was steady
     seen: dict[Setting, list[Sample]] = {setting: [] for setting in ask.settings}
-    for done, setting in enumerate(runs):
-        notify(done, len(runs), setting.words)
-        seen[setting].append(_sample(ask, setting, done, environ))
+    with ExitStack() as stack:
+        kept: dict[Setting, _Running] = {}
+        for done, setting in enumerate(runs):
+            notify(done, len(runs), setting.words)
+            if not ask.together:
+                with _run(ask, setting, environ) as started:
+                    seen[setting].append(_measured(ask, setting, done, started))
+                continue
+            if setting not in kept:
+                kept[setting] = stack.enter_context(_run(ask, setting, environ))
+            seen[setting].append(_measured(ask, setting, done, kept[setting]))
     notify(len(runs), len(runs), "done")
     return fitted(ask, seen)
 
 
-def _sample(ask: Ask, setting: Setting, number: int, environ: Mapping[str, str]) -> Sample:
+class _Running(NamedTuple):
+    """A server of one setting, warm."""
+
+    server: Server
+    process: Process
+
+
+@contextmanager
+def _run(ask: Ask, setting: Setting, environ: Mapping[str, str]) -> Iterator[_Running]:
+    arguments = ask.arguments(setting)
     try:
         with (
-            running(
-                Path(ask.server), ask.arguments(setting), environ=environ, ready_within=ask.ready_within
-            ) as process,
+            running(Path(ask.server), arguments, environ=environ, ready_within=ask.ready_within) as process,
             connected(process.url, environ={}, timeout=_PATIENCE) as server,
         ):
+            started = _Running(server, process)
             if setting.width:
-                _attached(ask, server, process)
-            return _measured(ask, setting, number, server, process)
+                _attached(ask, started)
+            _read(ask, started, _WARM, seed=0)
+            yield started
     except Died as died:
-        if limit := next(filter(None, map(_LIMIT.search, died.last)), None):
-            at_most = f"this drafter drafts {limit[1]} tokens a round at most: ask for no wider --width"
-            raise Unavailable(f"cannot project width {setting.width}: {at_most}") from died
-        raise
+        raise _explained(ask, setting, died) from died
 
 
-def _attached(ask: Ask, server: Server, process: Process) -> None:
-    slots = server.get("/slots")
+def _explained(ask: Ask, setting: Setting, died: Died) -> Unavailable:
+    """Why a server ended: one that is to force an acceptance does so where others go on without their drafter."""
+    if limit := next(filter(None, map(_LIMIT.search, died.last)), None):
+        at_most = f"this drafter drafts {limit[1]} tokens a round at most: ask for no wider --width"
+        return Unavailable(f"cannot project {setting.words}: {at_most}")
+    for event in events(died.last):
+        if event.severity is Severity.NOT_SPECULATING:
+            return Unavailable(f"{shown(ask.server)} does not run {ask.spec_type}: {event.message}; {event.hint}")
+    return died
+
+
+def _attached(ask: Ask, started: _Running) -> None:
+    slots = started.server.get("/slots")
     if isinstance(slots, list) and slots and all(_speculates(slot) for slot in slots):
         return
-    event = cause(process.log().splitlines())
+    event = cause(started.process.log().splitlines())
     why = f": {event.message}" if event else ""
     raise Unavailable(f"{shown(ask.server)} runs without {ask.spec_type}, and there is nothing to project{why}")
 
@@ -106,11 +132,9 @@ def _speculates(slot: object) -> bool:
     return isinstance(slot, dict) and slot.get("speculative") is True
 
 
-def _measured(ask: Ask, setting: Setting, number: int, server: Server, process: Process) -> Sample:
+def _measured(ask: Ask, setting: Setting, seed: int, started: _Running) -> Sample:
     short, long = ask.lengths
-    seed = number + 1
-    _read(ask, server, process, _WARM, seed)
-    less, more = (_read(ask, server, process, tokens, seed) for tokens in (short, long))
+    less, more = (_read(ask, started, tokens, seed=seed) for tokens in (short, long))
     tokens, engine = more.tokens - less.tokens, more.engine - less.engine
     seconds = engine if ask.clock is Clock.WALL else more.cpu - less.cpu
     rounds = (more.counts.rounds or 0) - (less.counts.rounds or 0)
@@ -131,7 +155,8 @@ def _measured(ask: Ask, setting: Setting, number: int, server: Server, process: 
     )
 
 
-def _read(ask: Ask, server: Server, process: Process, tokens: int, seed: int) -> _Reading:
+def _read(ask: Ask, started: _Running, tokens: int, *, seed: int) -> _Reading:
+    server, process = started
     body = {
         "prompt": ask.prompt if isinstance(ask.prompt, str) else list(ask.prompt),
         "n_predict": tokens,
