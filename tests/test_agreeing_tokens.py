@@ -112,7 +112,7 @@ def test_bytes_that_a_server_does_not_tell_are_said_to_be_unknown() -> None:
     words = other(w9="\ufffd", w10="\ufffd")
     found = tokens(Model(words=words, octets={9: b"\xc3", 10: b"\xc4"}), Model(words=words, octets={9: b"\xc3"}))
     assert (found.same, found.unread) == (True, 1)
-    assert list(found.notes) == ["of 1 tokens that are no text by themselves the servers do not tell the bytes"]
+    assert list(found.notes) == ["the bytes of 1 token that is no text alone are not told, and were not compared"]
 
 
 def test_bytes_are_asked_for_in_bounded_requests() -> None:

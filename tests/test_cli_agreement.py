@@ -11,7 +11,7 @@ import pytest
 
 from command import Done, quadgen
 from file_server import Answer, Reply, Seen, Server, started, status
-from lettered import Lettered, stumbles
+from lettered import WORDS, Lettered, stumbles
 from quadgen.server.speaking import FALLBACK
 
 pytestmark = [pytest.mark.loopback, pytest.mark.usefixtures("no_proxies")]
@@ -121,6 +121,14 @@ def test_a_text_that_ends_at_once_is_no_agreement(here: Path, stack: ExitStack) 
     done = agreement(here, target, target)
     assert done.status == 1
     assert "no estimate: the target ends every text at once, so that nothing is drafted\n" in done.out
+
+
+def test_bytes_that_a_server_does_not_tell_are_said_to_be_unknown(here: Path, stack: ExitStack) -> None:
+    halves = Lettered(words=(*WORDS, "\ufffd", "\ufffd"))
+    server = stack.enter_context(started(as_server(halves)))
+    done = agreement(here, server, server)
+    assert done.status == 0
+    assert "note: the bytes of 2 tokens that are no text alone are not told, and were not compared\n" in done.out
 
 
 def test_each_server_is_sent_its_own_key(here: Path, stack: ExitStack) -> None:

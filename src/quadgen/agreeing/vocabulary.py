@@ -91,7 +91,8 @@ class Compared:
                 "llama.cpp does not compare: a draft that holds one means something else to the target"
             )
         if self.unread:
-            yield f"of {self.unread} tokens that are no text by themselves the servers do not tell the bytes"
+            are = "token that is" if self.unread == 1 else "tokens that are"
+            yield f"the bytes of {self.unread} {are} no text alone are not told, and were not compared"
 
 
 def compared(one: Reads, other: Reads, sizes: tuple[int, int], kinds: tuple[int | None, int | None]) -> Compared:
