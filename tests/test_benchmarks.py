@@ -2,15 +2,18 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from benchmarks.bench_observe import write_log
 
 import tiny_gguf
 from command import quadgen
 from hosts import snapshot
+from quadgen.observed.log import read_log
 from source import ROOT
 
 HOSTS = 20
@@ -106,3 +109,20 @@ def test_the_benchmark_of_headers_says_where_a_checkpoint_comes_from(tmp_path: P
     assert (done.returncode, done.stderr.decode()) == (
         1, f"there is no {tmp_path}/none.gguf; `make parts` fetches a checkpoint\n"
     )  # fmt: skip
+
+
+def test_the_benchmark_of_logs_reads_one_whose_requests_differ() -> None:
+    done = script("benchmarks.bench_observe", "--size", "0.5", "--runs", "1", "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    cases = json.loads(done.stdout)
+    assert [case["case"].partition(",")[0] for case in cases] == ["observe"] * 3
+    assert all(case["quadgen"] > 0 for case in cases)
+
+
+def test_the_log_of_the_benchmark_has_the_size_and_the_counts_that_it_should(tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    assert write_log(path, 0.5) == path.stat().st_size / 10**6
+    found = read_log("server.log", [path.read_bytes()])
+    text = path.read_text()
+    assert found.drafting.requests == text.count("draft acceptance") == text.count(" |        eval time") > 400
+    assert len(set(re.findall(r"draft acceptance.*", text))) > 300
