@@ -10,19 +10,19 @@ from operator import gt
 from typing import Final
 
 from quadgen.log_lines import bare
-from quadgen.observed.log_rounds import rounds
-from quadgen.observed.log_run import RECENT, Request
+from quadgen.observed.log_rounds import all_rounds
+from quadgen.observed.log_run import RECENT, Newest
 from quadgen.observed.log_shapes import Shapes, shapes
 from quadgen.observed.log_sums import Sums
 
 _SLOT: Final = b"slot print_timing: id "
-_GROUPS: Final = 10
-"""Groups of `_pattern`, and what stands between two matches."""
+_GROUPS: Final = 8
+"""Groups of `_pattern`, and what stands between two matches: the stride of what it splits."""
 _SAME: Final = bytes.maketrans(b"023456789", b"111111111")
 _LONGEST: Final = 200
 """Bytes that may stand in front of a server's words."""
 
-Read = tuple[Sums, Sums, list[Request]]
+Read = tuple[Sums, Sums, Newest]
 """Requests that drafted nothing, requests that drafted, and the newest of both."""
 
 
@@ -30,8 +30,8 @@ def blocks(data: bytes, known: Shapes) -> Read | None:
     """Read all requests of some lines at once; None where any line needs to be read by itself."""
     style = _style(data)
     if style is None:
-        return None if known.any_telling(shapes(data)) else (Sums(), Sums(), [])
-    parts = _pattern(*style).split(b"\n" + data + b"\n")
+        return None if known.any_telling(shapes(data)) else (Sums(), Sums(), Newest())
+    parts = _pattern(*style).split(b"\n%b\n" % data)
     if known.any_telling(shapes(b"".join(parts[::_GROUPS]))) or not _genuine(parts, style[1]):
         return None
     return _summed(parts)
@@ -52,28 +52,25 @@ def _style(data: bytes) -> tuple[int, bytes] | None:
 def _pattern(width: int, behind: bytes) -> re.Pattern[bytes]:
     """The lines of a request, those before and behind its numbers included as far as they stand beside them.
 
-    Groups: what stands in front, slot, task, milliseconds, tokens, what stands in front of the
-    line of acceptance, accepted, drafted, mean length. Lines without numbers are recognised by their slot and passed.
+    Groups: what stands in front of the words, slot and task, milliseconds, tokens, accepted, drafted, mean length. A
+    line without numbers is recognised by its slot, and passed. All lines have as much in front of them as the first.
     """
     front, end = b"\n.{%d}slot " % width, re.escape(behind)
-    timing = front + rb"print_timing: id +\2 \| task \3 \|"
+    timing = front + rb"print_timing: \2 +"
     return re.compile(
-        rb"\n(?=.{%d}slot )" % width
-        + b"(?:" + front[1:] + rb"get_availabl: id .*+\n)?(?:" + front[1:] + rb"launch_slot_: id .*+\n)?"
-        + b"(?:" + front[1:] + rb"print_timing: id +[0-9]+ \| task -?[0-9]+ \| prompt eval time = .*+\n)?"
-        + rb"(.{%d})slot print_timing: id +([0-9]{1,9}) \| task (-?[0-9]{1,18}) \| +" % width
-        + rb"eval time = +([0-9]{1,15}\.[0-9][0-9]) ms / +([0-9]{1,18}) tokens \(.*\)" + end
-        + b"(?:" + timing + rb" +total time = .*+)?(?:" + timing + rb" +graphs reused = .*+)?"
-        + rb"(?:\n(.{%d})slot print_timing: id +\2 \| task \3 \| " % width
-        + rb"draft acceptance = [0-9.]+ \( *([0-9]{1,18}) accepted / *([0-9]{1,18}) generated\)"
-        + rb"(?:, mean len = *([0-9]{1,15}\.[0-9]+))?" + end + rb"(?=\n))?"
-        + b"(?:" + front + rb"     release: id .*+)?(?=\n)"
+        b"\n(?:" + front[1:] + b"get_availabl: id .*+" + front + b"launch_slot_: id .*+\n)?"
+        + rb"(.{%d})slot print_timing: (id +[0-9]{1,9} \| task -?[0-9]{1,18} \|) prompt eval time = .*+" % width
+        + timing + rb"eval time = +([0-9]{1,15}\.[0-9][0-9]) ms / +([0-9]{1,18}) tokens \(.*\)" + end
+        + b"(?:" + timing + b"total time = .*+" + timing + b"graphs reused = .*+)?"
+        + b"(?:" + timing + rb"draft acceptance = [0-9.]+ \( *([0-9]{1,18}) accepted / *([0-9]{1,18}) generated\)"
+        + b"(?:, mean len = *([0-9]{1,15}\\.[0-9]+))?" + end + b"(?=\n))?"
+        + b"(?:" + front + b"     release: id .*+)?(?=\n)"
     )  # fmt: skip
 
 
 def _genuine(parts: list[bytes], behind: bytes) -> bool:
     """Whether all that stands in front of numbers is what a server or a journal puts there."""
-    fronts = b"\n".join(parts[1::_GROUPS] + list(filter(None, parts[6::_GROUPS]))).translate(_SAME).split(b"\n")
+    fronts = b"\n".join(parts[1::_GROUPS]).translate(_SAME).split(b"\n")
     return all(_front(front, behind) for front in set(fronts))
 
 
@@ -83,9 +80,9 @@ def _front(front: bytes, behind: bytes) -> bool:
 
 
 def _summed(parts: list[bytes]) -> Read | None:
-    tokens = list(map(int, parts[5::_GROUPS]))
-    ticks = list(map(int, b" ".join(parts[4::_GROUPS]).replace(b".", b"").split()))
-    drafts = list(map(bool, parts[7::_GROUPS]))
+    tokens = list(map(int, parts[4::_GROUPS]))
+    ticks = list(map(int, b" ".join(parts[3::_GROUPS]).replace(b".", b"").split()))
+    drafts = list(map(bool, parts[5::_GROUPS]))
     drafting = _drafting(parts, drafts)
     if drafting is None or 0 in tokens:
         return None
@@ -96,31 +93,19 @@ def _summed(parts: list[bytes]) -> Read | None:
         tokens=sum(tokens) - drafting.tokens,
         ticks=sum(ticks) - drafting.ticks,
     )
-    newest = zip(
-        parts[2::_GROUPS][-RECENT:],
-        parts[3::_GROUPS][-RECENT:],
-        tokens[-RECENT:],
-        ticks[-RECENT:],
-        drafts[-RECENT:],
-        strict=True,
+    newest = Newest(
+        keys=parts[2::_GROUPS][-RECENT:], tokens=tokens[-RECENT:], ticks=ticks[-RECENT:], drafts=drafts[-RECENT:]
     )
-    return (
-        plain,
-        drafting,
-        [Request((int(slot), int(task)), count, time, drafted) for slot, task, count, time, drafted in newest],
-    )
+    return plain, drafting, newest
 
 
 def _drafting(parts: list[bytes], drafts: list[bool]) -> Sums | None:
-    """Add up the lines of acceptance; None where one accepts more than was drafted."""
-    accepted, drafted = (list(map(int, compress(parts[group::_GROUPS], drafts))) for group in (7, 8))
-    if any(map(gt, accepted, drafted)):
+    """Add up the lines of acceptance; None where one accepts more than was drafted, or tells no mean length."""
+    taken, drafted, means = (list(compress(parts[group::_GROUPS], drafts)) for group in (5, 6, 7))
+    if None in means:
         return None
-    means = [float(mean) if mean else None for mean in compress(parts[9::_GROUPS], drafts)]
-    found = list(map(rounds, accepted, drafted, means))
-    return Sums(
-        accepted=sum(accepted),
-        drafted=sum(drafted),
-        rounds=sum(near for near, _ in found),
-        doubt=sum(doubt for _, doubt in found),
-    )
+    accepted, of = list(map(int, taken)), list(map(int, drafted))
+    if any(map(gt, accepted, of)):
+        return None
+    rounds, doubt = all_rounds(accepted, of, list(map(float, means)))
+    return Sums(accepted=sum(accepted), drafted=sum(of), rounds=rounds, doubt=doubt)

@@ -28,6 +28,28 @@ def rounds(accepted: int, drafted: int, mean: float | None) -> tuple[int, int]:
     return (drafted + 1) // 2, drafted // 2
 
 
+def all_rounds(accepted: Sequence[int], drafted: Sequence[int], means: Sequence[float]) -> tuple[int, int]:
+    """Rounds of many requests, and how far off these may be; the same as `rounds` of each, added up, and faster."""
+    near = [
+        count
+        if taken
+        and (over := mean - 1) > _HALF
+        and (count := round(exact := taken / over)) <= of
+        and abs(exact - count) <= taken / (over - _HALF) - exact < 0.5  # noqa: PLR2004 - a half is exact
+        else -1
+        for taken, of, mean in zip(accepted, drafted, means, strict=True)
+    ]
+    if -1 not in near:
+        return sum(near), 0
+    others = [
+        rounds(taken, of, mean)
+        for taken, of, mean, count in zip(accepted, drafted, means, near, strict=True)
+        if count < 0
+    ]
+    certain = sum(near) + len(others)
+    return certain + sum(count for count, _ in others), sum(doubt for _, doubt in others)
+
+
 def by_position(accepted: int, near: int, doubt: int, rates: Sequence[float]) -> tuple[int, tuple[int, ...]] | None:
     """Rounds, and those in which each position was accepted; None where the shares do not settle it."""
     if doubt > _TRIES or not rates:

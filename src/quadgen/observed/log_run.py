@@ -1,7 +1,7 @@
 """What one run of a server has logged so far, added up: of constant size, however many requests there were."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -27,6 +27,23 @@ class Request:
     drafts: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Newest:
+    """The newest of requests that were read at once, a column for each field of `Request`; mostly nobody asks."""
+
+    keys: Sequence[bytes] = ()
+    """As the log has them: "id  1 | task 2 |"."""
+    tokens: Sequence[int] = ()
+    ticks: Sequence[int] = ()
+    drafts: Sequence[bool] = ()
+
+    def requests(self) -> Iterator[Request]:
+        """Return them one by one."""
+        for key, tokens, ticks, drafts in zip(self.keys, self.tokens, self.ticks, self.drafts, strict=True):
+            _, slot, _, _, task, _ = key.split()
+            yield Request((int(slot), int(task)), tokens, ticks, drafts)
+
+
 @dataclass(slots=True)
 class Run:
     """One start of a server, or the part of it that the log has."""
@@ -43,6 +60,8 @@ class Run:
     headless: Accepted | None = None
     """A first line of acceptance whose time stands in front of where the log begins."""
     _recent: deque[Request] = field(default_factory=lambda: deque(maxlen=RECENT))
+    _unread: list[Newest] = field(default_factory=list)
+    """Requests that come after those of `_recent`."""
     _last: Accepted | None = None
     """The newest line of acceptance, until its positions are told."""
 
@@ -82,12 +101,17 @@ class Run:
             case Accounted():
                 self._account(said)
 
-    def several(self, plain: Sums, drafting: Sums, newest: Iterable[Request]) -> None:
+    def several(self, plain: Sums, drafting: Sums, newest: Newest) -> None:
         """Add requests that were read at once; `newest` are the last `RECENT` of them, in their order."""
         self.plain.add(plain)
         self.drafting.add(drafting)
-        self._recent.extend(newest)
-        self._last = None
+        if len(newest.keys) == RECENT:
+            self._unread.clear()
+        if newest.keys:
+            self._unread.append(newest)
+            self._last = None
+        if len(self._unread) > RECENT:
+            self._read_newest()
 
     def settle(self) -> None:
         """Finish the counts, when all has been read.
@@ -111,13 +135,19 @@ class Run:
                 self.drafting.place(found[1] if found else ())
             self.drafting.placed = self.drafting.requests
 
+    def _read_newest(self) -> None:
+        for newest in self._unread:
+            self._recent.extend(newest.requests())
+        self._unread.clear()
+
     def _time(self, said: Timed) -> None:
         if said.tokens:
+            self._read_newest()
             self.plain.time(said.tokens, said.ticks)
             self._recent.append(Request(said.key, said.tokens, said.ticks))
 
     def _begin(self, said: Accepted) -> None:
-        if said.key is not None and not self.touched and not self._recent:
+        if said.key is not None and not self.touched:
             self.headless = said
         else:
             self._accept(said)
@@ -142,6 +172,7 @@ class Run:
 
     def _of(self, key: Key) -> Request | None:
         """The request whose time was told under this key, or else the newest that was told without one."""
+        self._read_newest()
         waiting = [each for each in reversed(self._recent) if not each.drafts]
         return next((each for each in waiting if each.key == key), None) or next(
             (each for each in waiting if each.key is None), None
