@@ -42,6 +42,7 @@ def test_a_drafter_that_can_be_attached_has_that_among_its_reasons(tmp_path: Pat
     done = triage(tmp_path, "--fleet", "fleet.yml", "claw", "--drafter", "plain", "--draft-model", "d", *NUMBERS)
     assert done.status == 0
     assert "\n(d) it can be attached: " in done.out
+    assert "\n(a) by the fleet, the target does not draft: " in done.out
     assert "warning" not in done.err
     assert "note[unmeasured-combination]" in done.err
 

@@ -326,6 +326,26 @@ def test_a_target_of_which_nobody_said_that_it_drafts_is_not_said_not_to() -> No
     assert told.reasons[0].startswith("the target does not draft: ")
 
 
+@pytest.mark.parametrize(
+    ("today", "begins"),
+    [
+        (None, "nobody said that the target drafts: "),
+        ((), "by the fleet, the target does not draft: "),
+        (("draft-mtp", "ngram-cache"), "the fleet has it draft with draft-mtp and ngram-cache, and nobody said what "),
+    ],
+)
+def test_what_the_fleet_has_the_target_do_is_held_against_what_was_said(
+    today: tuple[str, ...] | None, begins: str
+) -> None:
+    knows = Attachability(attachable=True, reasons=("it fits",), today=today)
+    untold = judge(question(target=target(Figures(rate=said(25))), attachment=knows))
+    assert untold.reasons[0].startswith(begins)
+    assert any("although the fleet has it draft" in note for note in untold.notes) is bool(today)
+    told = judge(question(attachment=knows))
+    assert told.reasons[0].startswith("the target drafts already: ")
+    assert not any("although the fleet has it draft" in note for note in told.notes)
+
+
 def test_a_width_beyond_the_cliff_is_warned_of_unless_it_was_measured() -> None:
     warning = "passes over more than 8 tokens"
     assert any(warning in note for note in judge(question("ngram-cache", None)).notes)

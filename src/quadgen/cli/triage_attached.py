@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from quadgen.attachment import Attachment, Drafter, attachable
+from quadgen.attachment import Drafter, attachable
 from quadgen.cli import triage_values as values
 from quadgen.cli import work
 from quadgen.cli.servers import api_key
@@ -53,6 +53,7 @@ def attached(
         attachable=False if False in said else None if None in said else True,
         reasons=tuple(reason for each in answers for reason in each.reasons),
         problems=tuple(problem for each in answers for problem in each.problems),
+        today=next((each.today for each in answers if each.today is not None), None),
     )
     if found.attachable is False and not numbers:
         raise Rejected(found.problems)
@@ -79,7 +80,7 @@ def _answers(
     options: Attaching, idea: Idea, widths: tuple[int, ...], environ: Mapping[str, str]
 ) -> Iterator[Attachability]:
     if options.fleet is not None and options.service is not None:
-        yield _of_fleet(_in_fleet(options.fleet, options.service, _drafter(options, idea, widths)))
+        yield _in_fleet(options.fleet, options.service, _drafter(options, idea, widths))
     if options.probe is not None:
         key = api_key(options.api_key_file)
         with connected(options.probe, environ=environ, api_key=key) as server:
@@ -104,15 +105,17 @@ def _types(beside: str | None) -> Iterator[str]:
         yield idea.spec_type
 
 
-def _in_fleet(fleet: str, target: str, drafter: Drafter) -> Attachment:
+def _in_fleet(fleet: str, target: str, drafter: Drafter) -> Attachability:
     host, _, service = target.partition("/")
-    return attachable(work.compiled(fleet, [host], about=host), host, service or None, drafter)
-
-
-def _of_fleet(found: Attachment) -> Attachability:
-    problems = (*found.before, *found.problems, *found.evidence)
-    reasons = (*found.reasons, *(f"measured: {each}" for each in found.measured))
-    return Attachability(attachable=found.attachable, reasons=reasons, problems=problems)
+    compiled = work.compiled(fleet, [host], about=host)
+    found = attachable(compiled, host, service or None, drafter)
+    today = [each.decision.types for each in compiled.resolved.hosts.get(host, ()) if each.name == found.service]
+    return Attachability(
+        attachable=found.attachable,
+        reasons=(*found.reasons, *(f"measured: {each}" for each in found.measured)),
+        problems=(*found.before, *found.problems, *found.evidence),
+        today=today[0] if today else None,
+    )
 
 
 def _of_probe(found: Probed) -> Attachability:

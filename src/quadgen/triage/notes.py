@@ -31,6 +31,12 @@ def _notes(question: Question, best: int) -> Iterator[str]:
             f"the target's rate is engine-internal: what a client sees was {low} to {high} times slower where both "
             "were looked at, and every rate here is as much too high; give what you see with --target-rate"
         )
+    meant = question.attachment.today if question.attachment is not None else None
+    if meant and not target.told:
+        yield (
+            "the target is taken to yield one token per pass, although the fleet has it draft: give "
+            "--commit-per-round, its log with --target-log, or the running server with --target"
+        )
     if target.drafts and target.plain is None:
         yield (
             "the target's step is that of its rounds today, with its own drafting and verifying; a pass without them "

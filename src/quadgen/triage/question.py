@@ -59,6 +59,8 @@ class Attachability:
     """Sentences without their end."""
     problems: tuple[Problem, ...] = ()
     """What blocks it, and what else there is to say of it, with places."""
+    today: tuple[str, ...] | None = None
+    """The --spec-type with which the target is meant to draft as it is; None where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,8 +30,18 @@ def _today(verdict: Verdict) -> str:
             f"{figures.milliseconds(target.step)}, {rate}; that is what a drafter has to beat, and not the "
             f"{figures.rate(target.plain_rate)} tok/s of passes that yield one token"
         )
-    says = "the target does not draft" if target.told else "nobody said that the target drafts"
-    return f"{says}: one token per pass of {figures.milliseconds(target.step)}, {rate}"
+    return f"{_silence(verdict)}: one token per pass of {figures.milliseconds(target.step)}, {rate}"
+
+
+def _silence(verdict: Verdict) -> str:
+    """What there is to say of a target whose rounds are taken to yield one token."""
+    attachment = verdict.question.attachment
+    meant = attachment.today if attachment is not None else None
+    if verdict.question.target.told:
+        return "the target does not draft"
+    if meant:
+        return f"the fleet has it draft with {figures.joined(list(meant))}, and nobody said what a round of that yields"
+    return "nobody said that the target drafts" if meant is None else "by the fleet, the target does not draft"
 
 
 def _break_even(verdict: Verdict) -> str:
