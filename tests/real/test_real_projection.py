@@ -105,8 +105,9 @@ def test_a_drafter_that_drafts_less_says_how_much(tmp_path: Path) -> None:
 def test_triage_puts_what_the_server_takes_into_its_verdict(tmp_path: Path) -> None:
     tiny = tiny_gguf.make(tmp_path, "plain")
     words = ["--drafter", "plain", "--width", "2", "--acceptance", "0.5", "--samples", "1", "--server-args=-t 1 -tb 1"]
-    server = ["--project", "--server", parts.llama_server(), "--target-model", tiny, "--draft-model", tiny]
-    done = quadgen("triage", *words, *server, "--format", "json", cwd=tmp_path)
+    models: list[str | Path] = ["--target-model", tiny, "--draft-model", tiny]
+    server = ["--project", "--server", parts.llama_server()]
+    done = quadgen("triage", *words, *server, *models, "--format", "json", cwd=tmp_path)
     assert (done.status, done.err) == (0, "")
     told = json.loads(done.out)
     seen = told["projected"]
