@@ -116,7 +116,11 @@ def main() -> None:
     parser.add_argument("--size", type=float, default=1000.0, help="megabytes of the log, which stands in $TMPDIR")
     parser.add_argument("--runs", type=int, default=5, help="counted rounds of quadgen and grep")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--write", type=Path, help="only write the log, to this file")
     asked = parser.parse_args()
+    if asked.write:
+        write_log(asked.write, asked.size)
+        return
     with tempfile.TemporaryDirectory(prefix="quadgen-bench-") as directory:
         log = Path(directory) / "server.log"
         size = write_log(log, asked.size)

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks.bench_observe import write_log
 
 import tiny_gguf
 from command import quadgen
@@ -121,7 +120,9 @@ def test_the_benchmark_of_logs_reads_one_whose_requests_differ() -> None:
 
 def test_the_log_of_the_benchmark_has_the_size_and_the_counts_that_it_should(tmp_path: Path) -> None:
     path = tmp_path / "server.log"
-    assert write_log(path, 0.5) == path.stat().st_size / 10**6
+    done = script("benchmarks.bench_observe", "--size", "0.5", "--write", path)
+    assert done.returncode == 0, done.stderr.decode()
+    assert 500_000 <= path.stat().st_size < 510_000
     found = read_log("server.log", [path.read_bytes()])
     text = path.read_text()
     assert found.drafting.requests == text.count("draft acceptance") == text.count(" |        eval time") > 400
