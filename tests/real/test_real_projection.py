@@ -106,7 +106,7 @@ def test_triage_puts_what_the_server_takes_into_its_verdict(tmp_path: Path) -> N
     tiny = tiny_gguf.make(tmp_path, "plain")
     words = ["--drafter", "plain", "--width", "2", "--acceptance", "0.5", "--samples", "1", "--server-args=-t 1 -tb 1"]
     models: list[str | Path] = ["--target-model", tiny, "--draft-model", tiny]
-    server = ["--project", "--server", parts.llama_server()]
+    server: list[str | Path] = ["--project", "--server", parts.llama_server()]
     done = quadgen("triage", *words, *server, *models, "--format", "json", cwd=tmp_path)
     assert (done.status, done.err) == (0, "")
     told = json.loads(done.out)
