@@ -277,9 +277,10 @@ it beats 25.0 tok/s from an acceptance of 0.752 at a width of 3 on; no acceptanc
 an acceptance of 0.4 to 0.6 (assumed: the band of a matched pair) gives 14.8 to 19.8 tok/s over these widths; the best
   width at 0.5 is 2, with 17.9 tok/s
 whether it can be attached, and fits, was not asked
-a drafter of less than 4.631 ms per drafted token would pay at 0.6 (width 4); this one takes 12 ms: measuring it again
-  is of use only if that is wrong; what verifying costs is assumed, and --verify-log measures it: it is seldom less
-  than assumed
+measure the acceptance: quadgen agreement TARGET_URL DRAFT_URL estimates it before anything is deployed; it would take
+  0.749 at a width of 4, and 0.6 at most is to be expected; a drafter of less than 4.631 ms per drafted token would pay
+  at 0.6 (width 4), and this one takes 12 ms; what verifying costs is assumed, which is seldom too much: --verify-log
+  measures it
 """
 
 

@@ -44,30 +44,34 @@ def _expected(verdict: Verdict) -> str:
 
 
 def _lost(verdict: Verdict, costs: Costs) -> str:
-    question = verdict.question
-    cannot = verdict.answer is Answer.CANNOT_PAY
-    if question.drafter.looks_up or verdict.free:
-        return _dear(verdict, "even a drafter that takes no time does not pay")
-    p = 1.0 if cannot else question.acceptance.high
-    step, width = max((affordable(costs, p, width, question.target.rate), -width) for width in verdict.scanned)
+    """What would have to be otherwise, and how to see whether it is."""
+    if verdict.answer is Answer.CANNOT_PAY:
+        return f"{_slow(verdict, costs, 1.0, 'with every draft accepted')}{_assumed(verdict)}"
+    question, rate = verdict.question, verdict.question.target.rate
+    least, width = min((p, width) for width in verdict.scanned if (p := costs.break_even(width, rate)) is not None)
+    high = figures.given(question.acceptance.high)
+    needed = f"it would take {figures.chance(least)} at a width of {width}, and {high} at most is to be expected"
+    free = question.drafter.looks_up or verdict.free
+    faster = "" if free else f"; {_slow(verdict, costs, question.acceptance.high, f'at {high}')}"
+    return f"measure the acceptance: {_how(verdict)}; {needed}{faster}{_assumed(verdict)}"
+
+
+def _slow(verdict: Verdict, costs: Costs, p: float, at: str) -> str:
+    """Which step of the drafter would pay."""
+    step, width = max((affordable(costs, p, width, verdict.question.target.rate), -width) for width in verdict.scanned)
+    if verdict.question.drafter.looks_up:
+        return f"it does not pay {at}: what verifying costs decides"
     if step <= 0:
-        return _dear(verdict, f"even a drafter that takes no time does not pay at {figures.given(p)}")
-    at = "with every draft accepted" if cannot else f"at {figures.given(p)}"
-    return (
-        f"a drafter of less than {figures.milliseconds(step)} per {_pass(verdict)} would pay {at} (width {-width}); "
-        f"this one takes {figures.milliseconds(costs.draft_step)}: measuring it again is of use only if that is wrong"
-        f"{_assumed(verdict)}"
-    )
-
-
-def _dear(verdict: Verdict, sentence: str) -> str:
-    return f"{sentence}: what the target's pass over several tokens costs decides{_assumed(verdict)}"
+        return f"not even a drafter that takes no time would pay {at}: what verifying costs decides"
+    takes = "" if verdict.free else f", and this one takes {figures.milliseconds(costs.draft_step)}"
+    per = f"{figures.milliseconds(step)} per {_pass(verdict)}"
+    return f"a drafter of less than {per} would pay {at} (width {-width}){takes}"
 
 
 def _assumed(verdict: Verdict) -> str:
     if verdict.question.verify.measured:
         return ""
-    return "; what verifying costs is assumed, and --verify-log measures it: it is seldom less than assumed"
+    return "; what verifying costs is assumed, which is seldom too much: --verify-log measures it"
 
 
 def _pass(verdict: Verdict) -> str:
@@ -88,11 +92,12 @@ def _while(verdict: Verdict, costs: Costs) -> str:
     question, width = verdict.question, verdict.best.width
     if question.verify.measured:
         return ""
+    p = question.acceptance.low if verdict.answer is Answer.WINS else question.acceptance.high
     drafting = costs.round_time(width) - costs.verify(width + 1) * costs.target_step
-    most = (accepted_length(question.acceptance.high, width) / question.target.rate - drafting) / costs.target_step
+    most = (accepted_length(p, width) / question.target.rate - drafting) / costs.target_step
     return (
-        f"; what verifying costs is assumed: at {figures.given(question.acceptance.high)} it pays only while a pass "
-        f"over {width + 1} tokens takes less than {most:.3g} passes over one (--verify-log measures it)"
+        f"; what verifying costs is assumed: at {figures.given(p)} it pays only while a pass over {width + 1} tokens "
+        f"takes less than {most:.3g} passes over one (--verify-log measures it)"
     )
 
 
