@@ -71,16 +71,18 @@ class _Reader:
 
     def read(self, piece: Piece) -> None:
         """Read some lines: all at once if that can be, else one by one."""
-        self._lines += piece.lines
         if not piece.ended:
+            self._lines += 1
             self._last(piece.data)
-        elif (found := blocks(piece.data, self._known)) is not None:
-            self._book.run.several(*found)
+        elif found := blocks(piece.data, self._known):
+            lines, read = found
+            self._lines += lines
+            self._book.run.several(*read)
         else:
-            lines = piece.data.split(b"\n")
-            for number, (line, shape) in enumerate(zip(lines, shapes(piece.data), strict=True), piece.line):
+            for line, shape in zip(piece.data.split(b"\n"), shapes(piece.data), strict=True):
+                self._lines += 1
                 if self._known.telling(shape):
-                    self._line(number, _text(line))
+                    self._line(self._lines, _text(line))
 
     def result(self) -> LogRead:
         """Return what the log says; raises `Rejected` with every line that cannot be read."""

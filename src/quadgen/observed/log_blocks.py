@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from itertools import compress
 from operator import gt
-from typing import Final
+from typing import Any, Final
 
 from quadgen.log_lines import bare
 from quadgen.observed.log_rounds import all_rounds
@@ -16,7 +16,7 @@ from quadgen.observed.log_shapes import Shapes, shapes
 from quadgen.observed.log_sums import Sums
 
 _SLOT: Final = b"slot print_timing: id "
-_GROUPS: Final = 8
+_GROUPS: Final = 11
 """Groups of `_pattern`, and what stands between two matches: the stride of what it splits."""
 _SAME: Final = bytes.maketrans(b"023456789", b"111111111")
 _LONGEST: Final = 200
@@ -24,17 +24,28 @@ _LONGEST: Final = 200
 
 Read = tuple[Sums, Sums, Newest]
 """Requests that drafted nothing, requests that drafted, and the newest of both."""
+_LINES: Final = ((1, 2), (6, 2), (7, 1), (10, 1))
+"""Groups that are there where lines are that a request need not have, and how many lines."""
 
 
-def blocks(data: bytes, known: Shapes) -> Read | None:
-    """Read all requests of some lines at once; None where any line needs to be read by itself."""
+def blocks(data: bytes, known: Shapes) -> tuple[int, Read] | None:
+    """Read all requests of some lines at once, and count the lines; None where one needs to be read by itself."""
     style = _style(data)
     if style is None:
-        return None if known.any_telling(shapes(data)) else (Sums(), Sums(), Newest())
+        found = shapes(data)
+        return None if known.any_telling(found) else (len(found), (Sums(), Sums(), Newest()))
     parts = _pattern(*style).split(b"\n%b\n" % data)
-    if known.any_telling(shapes(b"".join(parts[::_GROUPS]))) or not _genuine(parts, style[1]):
+    others = shapes(b"".join(parts[::_GROUPS]))
+    if known.any_telling(others) or not _genuine(parts, style[1]):
         return None
-    return _summed(parts)
+    read = _summed(parts)
+    return None if read is None else (len(others) - 2 + _lines(parts), read)
+
+
+def _lines(parts: list[Any]) -> int:
+    """How many lines the matches are. Counting newlines takes longer than all else but the matching."""
+    count = len(parts) // _GROUPS
+    return 2 * count + sum(each * (count - parts[group::_GROUPS].count(None)) for group, each in _LINES)
 
 
 def _style(data: bytes) -> tuple[int, bytes] | None:
@@ -52,25 +63,26 @@ def _style(data: bytes) -> tuple[int, bytes] | None:
 def _pattern(width: int, behind: bytes) -> re.Pattern[bytes]:
     """The lines of a request, those before and behind its numbers included as far as they stand beside them.
 
-    Groups: what stands in front of the words, slot and task, milliseconds, tokens, accepted, drafted, mean length. A
-    line without numbers is recognised by its slot, and passed. All lines have as much in front of them as the first.
+    Groups: nothing, behind the lines of a launch; what stands in front of the words; slot and task; milliseconds;
+    tokens; nothing, behind the lines of the total; accepted; drafted; mean length; nothing, behind the line of a
+    release. A line without numbers is recognised by its slot, and passed. All lines have as much in front as the first.
     """
     front, end = b"\n.{%d}slot " % width, re.escape(behind)
-    timing = front + rb"print_timing: \2 +"
+    timing = front + rb"print_timing: \3 +"
     return re.compile(
-        b"\n(?:" + front[1:] + b"get_availabl: id .*+" + front + b"launch_slot_: id .*+\n)?"
+        b"\n(?:" + front[1:] + b"get_availabl: id .*+" + front + b"launch_slot_: id .*+\n())?"
         + rb"(.{%d})slot print_timing: (id +[0-9]{1,9} \| task -?[0-9]{1,18} \|) prompt eval time = .*+" % width
         + timing + rb"eval time = +([0-9]{1,15}\.[0-9][0-9]) ms / +([0-9]{1,18}) tokens \(.*\)" + end
-        + b"(?:" + timing + b"total time = .*+" + timing + b"graphs reused = .*+)?"
+        + b"(?:" + timing + b"total time = .*+" + timing + b"graphs reused = .*+())?"
         + b"(?:" + timing + rb"draft acceptance = [0-9.]+ \( *([0-9]{1,18}) accepted / *([0-9]{1,18}) generated\)"
         + b"(?:, mean len = *([0-9]{1,15}\\.[0-9]+))?" + end + b"(?=\n))?"
-        + b"(?:" + front + b"     release: id .*+)?(?=\n)"
+        + b"(?:" + front + b"     release: id .*+())?(?=\n)"
     )  # fmt: skip
 
 
 def _genuine(parts: list[bytes], behind: bytes) -> bool:
     """Whether all that stands in front of numbers is what a server or a journal puts there."""
-    fronts = b"\n".join(parts[1::_GROUPS]).translate(_SAME).split(b"\n")
+    fronts = b"\n".join(parts[2::_GROUPS]).translate(_SAME).split(b"\n")
     return all(_front(front, behind) for front in set(fronts))
 
 
@@ -80,9 +92,9 @@ def _front(front: bytes, behind: bytes) -> bool:
 
 
 def _summed(parts: list[bytes]) -> Read | None:
-    tokens = list(map(int, parts[4::_GROUPS]))
-    ticks = list(map(int, b" ".join(parts[3::_GROUPS]).replace(b".", b"").split()))
-    drafts = list(map(bool, parts[5::_GROUPS]))
+    tokens = list(map(int, parts[5::_GROUPS]))
+    ticks = list(map(int, b" ".join(parts[4::_GROUPS]).replace(b".", b"").split()))
+    drafts = list(map(bool, parts[7::_GROUPS]))
     drafting = _drafting(parts, drafts)
     if drafting is None or 0 in tokens:
         return None
@@ -94,14 +106,14 @@ def _summed(parts: list[bytes]) -> Read | None:
         ticks=sum(ticks) - drafting.ticks,
     )
     newest = Newest(
-        keys=parts[2::_GROUPS][-RECENT:], tokens=tokens[-RECENT:], ticks=ticks[-RECENT:], drafts=drafts[-RECENT:]
+        keys=parts[3::_GROUPS][-RECENT:], tokens=tokens[-RECENT:], ticks=ticks[-RECENT:], drafts=drafts[-RECENT:]
     )
     return plain, drafting, newest
 
 
 def _drafting(parts: list[bytes], drafts: list[bool]) -> Sums | None:
     """Add up the lines of acceptance; None where one accepts more than was drafted, or tells no mean length."""
-    taken, drafted, means = (list(compress(parts[group::_GROUPS], drafts)) for group in (5, 6, 7))
+    taken, drafted, means = (list(compress(parts[group::_GROUPS], drafts)) for group in (7, 8, 9))
     if None in means:
         return None
     accepted, of = list(map(int, taken)), list(map(int, drafted))

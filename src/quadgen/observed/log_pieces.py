@@ -20,33 +20,25 @@ class Piece:
     """Some lines, divided by newlines; the last one's own newline is not in `data`."""
 
     data: bytes
-    line: int
-    """The number of its first line, from 1."""
-    lines: int
     ended: bool
     """Whether its last line had a newline: without one the log was cut there."""
 
 
 def pieces(chunks: Iterable[bytes]) -> Iterator[Piece]:
     """Cut chunks of any size into pieces; of a line that fits in none, its beginning is kept."""
-    left, line = b"", 1
+    left = b""
     for part in _parts(chunks):
         end = _end(part)
         if end < 0:
             left += part[: LONGEST - len(left)] if len(left) < LONGEST else b""
             continue
-        data = _joined(left, part, end)
-        count = data.count(b"\n") + 1
-        yield Piece(data, line, count, ended=True)
-        line += count
+        yield Piece(_joined(left, part, end), ended=True)
         left = part[end + 1 : end + 1 + LONGEST]
-    *whole, last = left.rpartition(b"\n")
-    if whole[1]:
-        count = whole[0].count(b"\n") + 1
-        yield Piece(whole[0], line, count, ended=True)
-        line += count
+    whole, newline, last = left.rpartition(b"\n")
+    if newline:
+        yield Piece(whole, ended=True)
     if last:
-        yield Piece(last, line, 1, ended=False)
+        yield Piece(last, ended=False)
 
 
 def _end(part: bytes) -> int:
