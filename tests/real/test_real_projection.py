@@ -118,3 +118,25 @@ def test_triage_puts_what_the_server_takes_into_its_verdict(tmp_path: Path) -> N
     assert (point["width"], point["p"]) == (2, 0.5)
     assert point["ratio"] == pytest.approx(point["measured"] / point["formula"])
     assert point["client_rate"] > 0
+
+
+def test_a_service_of_a_fleet_is_run_as_it_would_be(tmp_path: Path) -> None:
+    """With the drafter that was asked for, whatever the profile of the fleet."""
+    for name, model in (("m", "plain"), ("d", "draft")):
+        tiny_gguf.make(tmp_path, model).rename(tmp_path / f"{name}.gguf")
+    (tmp_path / "fleet.yml").write_text(
+        f"""version: 1
+engines:
+  own: {{kind: llama.cpp, build: b11434, backends: [cpu], binary: {parts.llama_server()}}}
+models: {{m: {{file: m.gguf}}, d: {{file: d.gguf}}}}
+hosts:
+  claw:
+    {{runtime: systemd, backend: cpu, model: m, context: 1024, memory: 64GiB, models_dir: {tmp_path}}}
+"""
+    )
+    assert quadgen("lock", "fleet.yml", "--models-dir", tmp_path, cwd=tmp_path).status == 0
+    words = ["--drafter", "draft-simple", "--draft-model", "d", "--width", "2", "--acceptance", "0.5", "--samples", "1"]
+    one = "--server-args=-t 1 -tb 1 -td 1 -tbd 1"
+    done = quadgen("triage", "--fleet", "fleet.yml", "claw", *words, "--project", one, cwd=tmp_path)
+    assert (done.status, done.out[:13]) == (0, "a plain draft"), done.err
+    assert "\nrun on the real server with forced acceptance, by the server's clock, 1 sample of each\n" in done.out

@@ -13,9 +13,10 @@ from quadgen.cli.progress import step
 from quadgen.cli.triage_asking import Asked
 from quadgen.cli.triage_files import Files
 from quadgen.facts.kinds import COSTS
-from quadgen.projecting import NGRAM, Ask, Clock, Point, Projection, project
-from quadgen.triage import Band, Drafter, Question, figures
+from quadgen.projecting import NGRAM, Ask, Clock, Point, Projection, parted, project
+from quadgen.triage import Band, Drafter, Question, Started, figures
 
+Words = tuple[str, ...]
 SOURCE: Final = "measured by --project"
 _UNITS: Final = {Clock.WALL: "by the server's clock", Clock.CPU: "in CPU seconds"}
 
@@ -50,7 +51,8 @@ def measured(run: Run, asked: Asked, *, environ: Mapping[str, str]) -> Projectio
         return None
     wanted = ask(run, asked, environ=environ)
     triage_asking.question(filled(replace(asked, live=None), _pretended(wanted)), environ=environ)
-    return project(wanted, environ=environ, notify=step)
+    started = asked.attachment.started if asked.attachment else None
+    return project(wanted, environ={**environ, **dict(started.environment if started else ())}, notify=step)
 
 
 def _pretended(wanted: Ask) -> Projection:
@@ -64,22 +66,40 @@ def ask(run: Run, asked: Asked, *, environ: Mapping[str, str]) -> Ask:
     """What is to be run. Raises `typer.BadParameter`, or `Rejected` where the acceptance is a file that says none."""
     drafter = values.named("--drafter", asked.drafter)
     spec_type = _runs_a_model(drafter)
-    if run.server is None:
-        raise values.bad("--server", "say which llama-server --project is to run")
-    if run.target_model is None:
-        raise values.bad("--target-model", "say which model --project is to load")
-    if run.draft_model is None and spec_type != "draft-mtp":
-        raise values.bad("--draft-model", f"{drafter.words} is a file of its own: name it for --project")
+    started = None if asked.attachment is None else asked.attachment.started
+    server, base, drafting = _named(run, drafter, asked) if started is None else _of_fleet(run, started)
     return Ask(
-        server=run.server,
-        base=("--model", run.target_model, *_words(run.server_args)),
+        server=server,
+        base=(*base, *_words(run.server_args)),
         spec_type=spec_type,
-        drafting=() if run.draft_model is None else ("--spec-draft-model", run.draft_model),
+        drafting=drafting,
         widths=values.widths("--width", asked.width) or drafter.widths,
         acceptances=_band(asked, drafter, environ).ends,
         clock=Clock(run.clock),
         samples=run.samples,
     )
+
+
+def _named(run: Run, drafter: Drafter, asked: Asked) -> tuple[str, Words, Words]:
+    """Server, arguments of the target and of the drafter, as the options name them."""
+    if asked.attachment is not None and run.target_model is None:
+        raise values.bad("--project", "of a fleet, only a llama.cpp service with runtime: systemd can be started here")
+    if run.server is None:
+        raise values.bad("--server", "say which llama-server --project is to run")
+    if run.target_model is None:
+        raise values.bad("--target-model", "say which model --project is to load")
+    if run.draft_model is None and drafter.spec_type != "draft-mtp":
+        raise values.bad("--draft-model", f"{drafter.words} is a file of its own: name it for --project")
+    drafting = () if run.draft_model is None else ("--spec-draft-model", run.draft_model)
+    return run.server, ("--model", run.target_model), drafting
+
+
+def _of_fleet(run: Run, started: Started) -> tuple[str, Words, Words]:
+    """The same of a service of a fleet."""
+    if run.target_model is not None:
+        raise values.bad("--target-model", "the fleet names it")
+    base, drafting = parted(started.arguments)
+    return run.server or started.program, base, drafting
 
 
 def _band(asked: Asked, drafter: Drafter, environ: Mapping[str, str]) -> Band:

@@ -11,9 +11,10 @@ from quadgen.cli import work
 from quadgen.cli.servers import api_key
 from quadgen.engines.drafters import drafts
 from quadgen.problems import Problem, Rejected
+from quadgen.resolution import Resolution
 from quadgen.server.client import connected
 from quadgen.server.probe import Probed, Reply, probe
-from quadgen.triage import Attachability
+from quadgen.triage import Attachability, Started
 from quadgen.triage import Drafter as Idea
 
 _HALOGENS: Final = MappingProxyType({
@@ -54,6 +55,7 @@ def attached(
         reasons=tuple(reason for each in answers for reason in each.reasons),
         problems=tuple(problem for each in answers for problem in each.problems),
         today=next((each.today for each in answers if each.today is not None), None),
+        started=next((each.started for each in answers if each.started is not None), None),
     )
     if found.attachable is False and not numbers:
         raise Rejected(found.problems)
@@ -115,6 +117,17 @@ def _in_fleet(fleet: str, target: str, drafter: Drafter) -> Attachability:
         reasons=(*found.reasons, *(f"measured: {each}" for each in found.measured)),
         problems=(*found.before, *found.problems, *found.evidence),
         today=today[0] if today else None,
+        started=None if found.resolution is None else _started(found.resolution),
+    )
+
+
+def _started(service: Resolution) -> Started | None:
+    if service.host.runtime != "systemd" or service.engine.kind != "llama.cpp":
+        return None
+    return Started(
+        program=service.binary,
+        arguments=tuple(str(word) for argument in service.arguments for word in argument.words),
+        environment=tuple((variable.name, variable.value) for variable in service.environment),
     )
 
 

@@ -27,6 +27,8 @@ _LATE: Final = 5.0
 """Seconds that a line of the log may come after the answer: a thread of its own writes it."""
 _WARM: Final = 2
 """Tokens of the request that is thrown away."""
+_TRIES: Final = 5
+"""How often a sample is taken again whose time is below zero."""
 _DRAFTED: Final = re.compile(r"statistics +[\w-]+: .*\bdur\(b,g,a\) = *[\d.]+, *([\d.]+), *[\d.]+ ms")
 """common/speculative.cpp, common_speculative_print_stats, of b10434 to b11434: milliseconds since the start."""
 _LIMIT: Final = re.compile(r"synthetic acceptance rates must contain (\d+) values")
@@ -134,7 +136,10 @@ def _speculates(slot: object) -> bool:
 
 def _measured(ask: Ask, setting: Setting, seed: int, started: _Running) -> Sample:
     short, long = ask.lengths
-    less, more = (_read(ask, started, tokens, seed=seed) for tokens in (short, long))
+    for _ in range(_TRIES):
+        less, more = (_read(ask, started, tokens, seed=seed) for tokens in (short, long))
+        if more.engine > less.engine and more.cpu >= less.cpu:
+            break  # else the short one was held up by other work for longer than the whole sample takes
     tokens, engine = more.tokens - less.tokens, more.engine - less.engine
     seconds = engine if ask.clock is Clock.WALL else more.cpu - less.cpu
     rounds = (more.counts.rounds or 0) - (less.counts.rounds or 0)

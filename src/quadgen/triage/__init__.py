@@ -3,7 +3,7 @@
 from quadgen.triage.drafter import Drafter, drafter
 from quadgen.triage.given import Given, Unclear
 from quadgen.triage.judging import judge
-from quadgen.triage.question import Attachability, Band, Question, VerifyCost
+from quadgen.triage.question import Attachability, Band, Question, Started, VerifyCost
 from quadgen.triage.target import Figures, Target, target
 from quadgen.triage.verdict import Answer, Projection, Verdict
 
@@ -16,6 +16,7 @@ __all__ = [
     "Given",
     "Projection",
     "Question",
+    "Started",
     "Target",
     "Unclear",
     "Verdict",

@@ -1,6 +1,6 @@
 """What triage is asked: the target, the drafter, what verifying costs, and which acceptance is to be expected."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from quadgen.breakeven import FLAT_VERIFY, Verify
@@ -50,6 +50,15 @@ class VerifyCost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """How a service that runs natively is started, with the drafter."""
+
+    program: str
+    arguments: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Attachability:
     """Whether the drafter can be attached to the target at all, decided elsewhere."""
 
@@ -61,6 +70,8 @@ class Attachability:
     """What blocks it, and what else there is to say of it, with places."""
     today: tuple[str, ...] | None = None
     """The --spec-type with which the target is meant to draft as it is; None where nobody knows."""
+    started: Started | None = field(default=None, repr=False)
+    """None where it runs in a container, or cannot be started with the drafter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
