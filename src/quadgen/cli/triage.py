@@ -31,6 +31,7 @@ def command(  # noqa: PLR0913, PLR0917 - each parameter is an option
     verify_log: options.VerifyLogOption = None,
     curve: options.CurveOption = None,
     fleet: options.FleetOption = None,
+    workload: options.WorkloadOption = None,
     draft_device: options.DraftDeviceOption = None,
     beside: options.BesideOption = None,
     probe: options.ProbeOption = None,
@@ -63,6 +64,7 @@ def command(  # noqa: PLR0913, PLR0917 - each parameter is an option
         triage_attached.Attaching(
             fleet=fleet,
             service=service,
+            workload=workload,
             draft_model=draft_model,
             draft_device=draft_device,
             beside=beside,

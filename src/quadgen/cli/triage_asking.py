@@ -98,9 +98,10 @@ def _fitting(asked: Asked, drafter: Drafter) -> None:
 
 def _target(asked: Asked, flags: Figures, files: Files) -> Target:
     log = None if asked.target_log is None else reading.figures_of(files.log(asked.target_log))
+    recorded = None if asked.attachment is None else asked.attachment.figures
     live = None if asked.live is None else figures_of(asked.live, environ=files.environ)
     try:
-        return target(flags, either(live, log))
+        return target(flags, either(either(live, log), recorded))
     except Unclear as unclear:
         raise values.bad(unclear.option, str(unclear)) from None
 

@@ -16,7 +16,10 @@ from quadgen.server.client import connected
 from quadgen.server.probe import Probed, Reply, probe
 from quadgen.triage import Attachability, Started
 from quadgen.triage import Drafter as Idea
+from quadgen.triage.rows import figures_of
 
+WORKLOAD: Final = "prose"
+"""Whose rows stand for the target where nobody says: what drafters find hardest."""
 _HALOGENS: Final = MappingProxyType({
     "head": "mtp", "draft-mtp": "mtp", "block": "dflash2", "draft-dflash": "dflash2", "draft-dspark": "dspark",
 })  # fmt: skip
@@ -29,6 +32,7 @@ class Attaching:
 
     fleet: str | None
     service: str | None
+    workload: str | None
     draft_model: str | None
     draft_device: str | None
     beside: str | None
@@ -55,6 +59,7 @@ def attached(
         reasons=tuple(reason for each in answers for reason in each.reasons),
         problems=tuple(problem for each in answers for problem in each.problems),
         today=next((each.today for each in answers if each.today is not None), None),
+        figures=next((each.figures for each in answers if each.figures is not None), None),
         started=next((each.started for each in answers if each.started is not None), None),
     )
     if found.attachable is False and not numbers:
@@ -67,6 +72,7 @@ def _check(options: Attaching, idea: Idea) -> None:
     if options.fleet is None:
         for option, value in (
             ("HOST[/SERVICE]", options.service),
+            ("--workload", options.workload),
             ("--draft-device", options.draft_device),
             ("--beside", options.beside),
         ):
@@ -82,7 +88,8 @@ def _answers(
     options: Attaching, idea: Idea, widths: tuple[int, ...], environ: Mapping[str, str]
 ) -> Iterator[Attachability]:
     if options.fleet is not None and options.service is not None:
-        yield _in_fleet(options.fleet, options.service, _drafter(options, idea, widths))
+        drafter = _drafter(options, idea, widths)
+        yield _in_fleet(options.fleet, options.service, drafter, options.workload or WORKLOAD)
     if options.probe is not None:
         key = api_key(options.api_key_file)
         with connected(options.probe, environ=environ, api_key=key) as server:
@@ -107,16 +114,17 @@ def _types(beside: str | None) -> Iterator[str]:
         yield idea.spec_type
 
 
-def _in_fleet(fleet: str, target: str, drafter: Drafter) -> Attachability:
+def _in_fleet(fleet: str, target: str, drafter: Drafter, workload: str) -> Attachability:
     host, _, service = target.partition("/")
     compiled = work.compiled(fleet, [host], about=host)
     found = attachable(compiled, host, service or None, drafter)
-    today = [each.decision.types for each in compiled.resolved.hosts.get(host, ()) if each.name == found.service]
+    here = next((each for each in compiled.resolved.hosts.get(host, ()) if each.name == found.service), None)
     return Attachability(
         attachable=found.attachable,
         reasons=(*found.reasons, *(f"measured: {each}" for each in found.measured)),
         problems=(*found.before, *found.problems, *found.evidence),
-        today=today[0] if today else None,
+        today=None if here is None else here.decision.types,
+        figures=None if here is None else figures_of(here, compiled.resolved.gate.ledger, workload),
         started=None if found.resolution is None else _started(found.resolution),
     )
 

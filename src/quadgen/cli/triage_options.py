@@ -147,6 +147,15 @@ FleetOption = Annotated[
         "--fleet", metavar="FLEET", help="Ask whether this fleet's service can have it.", rich_help_panel=_ATTACHED
     ),
 ]
+WorkloadOption = Annotated[
+    str | None,
+    typer.Option(
+        "--workload",
+        metavar="NAME",
+        help="Whose rows of the ledger say what the service does today, where nothing else does; prose by default.",
+        rich_help_panel=_TARGET,
+    ),
+]
 DraftDeviceOption = Annotated[
     str | None,
     typer.Option(

@@ -32,7 +32,7 @@ def _notes(question: Question, best: int) -> Iterator[str]:
             "were looked at, and every rate here is as much too high; give what you see with --target-rate"
         )
     meant = question.attachment.today if question.attachment is not None else None
-    if meant and not target.told:
+    if meant and not target.told and target.plain is None:
         yield (
             "the target is taken to yield one token per pass, although the fleet has it draft: give "
             "--commit-per-round, its log with --target-log, or the running server with --target"

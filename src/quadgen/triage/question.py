@@ -7,7 +7,7 @@ from quadgen.breakeven import FLAT_VERIFY, Verify
 from quadgen.problems import Problem
 from quadgen.triage.drafter import Drafter
 from quadgen.triage.given import Given
-from quadgen.triage.target import Target
+from quadgen.triage.target import Figures, Target
 
 ASSUMED_LOW: Final = 0.4
 ASSUMED_HIGH: Final = 0.6
@@ -70,6 +70,8 @@ class Attachability:
     """What blocks it, and what else there is to say of it, with places."""
     today: tuple[str, ...] | None = None
     """The --spec-type with which the target is meant to draft as it is; None where nobody knows."""
+    figures: Figures | None = None
+    """What the ledger says of the target as it is; None where nobody measured it."""
     started: Started | None = field(default=None, repr=False)
     """None where it runs in a container, or cannot be started with the drafter."""
 

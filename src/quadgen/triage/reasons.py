@@ -30,6 +30,9 @@ def _today(verdict: Verdict) -> str:
             f"{figures.milliseconds(target.step)}, {rate}; that is what a drafter has to beat, and not the "
             f"{figures.rate(target.plain_rate)} tok/s of passes that yield one token"
         )
+    if not target.told and target.plain is not None:  # its round is not known, and its pass is
+        plain = f"a pass without drafts takes {figures.milliseconds(target.plain_step)}"
+        return f"{_silence(verdict)}: {rate}; {plain}, {figures.rate(target.plain_rate)} tok/s"
     return f"{_silence(verdict)}: one token per pass of {figures.milliseconds(target.step)}, {rate}"
 
 

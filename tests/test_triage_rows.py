@@ -1,0 +1,121 @@
+"""What the ledger says of a service as it runs today, as figures of the target of a triage."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import quadgen
+from fleets import ENGINES, Memory
+from quadgen.pipeline import compile_fleet
+from quadgen.triage import Figures
+from quadgen.triage.rows import figures_of
+
+CARD = "gpus: [{name: RTX 3090, vram: 24GiB}], context: 4096"
+ROW = """\
+- {{id: {id}, engine: llama.cpp, build: {build}, backend: cuda, device: {device}, model: {model}, workload: {workload},
+   setting: {setting}, against: {against}, rate: {rate}, against_rate: {other}, samples: 7, source: here{more}}}
+"""
+HEAD = "{spec_types: [draft-mtp]}"
+SEVEN = "{spec_types: [draft-mtp], draft_n_max: 7}"
+NONE = "{spec_types: []}"
+
+
+def row(name: str, **said: object) -> str:
+    fields: dict[str, object] = {
+        "id": name, "build": "b10715", "device": "RTX 3090", "model": "mine", "workload": "prose", "setting": HEAD,
+        "against": NONE, "rate": 50, "other": 20, "more": "",
+    }  # fmt: skip
+    return ROW.format(**{**fields, **said})
+
+
+def fleet(host: str, profiles: str = "") -> str:
+    models = "models:\n  own: {file: own.gguf, id: mine, mtp: true}\n"
+    hosts = f"measurements: [rows.yml]\nhosts:\n  claw: {{model: own, backend: cuda, {CARD}, {host}}}\n"
+    return ENGINES.replace("models:\n", models) + profiles + hosts
+
+
+def found(rows: str, host: str = "profile: default", profiles: str = "") -> Figures | None:
+    files = {"fleet.yml": fleet(host, profiles), "rows.yml": f"version: 1\nmeasurements:\n{rows}"}
+    compiled = compile_fleet("fleet.yml", Memory({name: text.encode() for name, text in files.items()}))
+    (service,) = compiled.resolved.hosts["claw"]
+    return figures_of(service, compiled.resolved.gate.ledger, "prose")
+
+
+def values(figures: Figures | None) -> tuple[float | None, float | None, float | None]:
+    assert figures is not None
+    assert figures.internal
+    rate, commit, plain = (
+        None if each is None else each.value for each in (figures.rate, figures.commit, figures.plain_step)
+    )
+    return rate, commit, plain
+
+
+def test_a_row_says_the_rate_of_a_service_that_drafts_and_of_a_pass_that_does_not() -> None:
+    assert values(found(row("a"))) == (50, None, 1 / 20)
+
+
+def test_a_service_that_does_not_draft_has_the_comparators_rate() -> None:
+    assert values(found(row("a"), "profile: none")) == (20, 1, 1 / 20)
+
+
+def test_the_comparator_of_another_setting_counts_as_well() -> None:
+    assert values(found(row("a", setting=SEVEN, against=HEAD))) == (20, None, None)
+
+
+@pytest.mark.parametrize(
+    ("more", "commit"),
+    [(", acceptance: 0.5", 2.5), (", tokens_per_round: 1.9, acceptance: 0.5", 1.9)],
+)
+def test_what_a_round_yields_follows_from_acceptance_and_width(more: str, commit: float) -> None:
+    assert values(found(row("a", more=more)))[1] == commit
+
+
+def test_an_acceptance_of_lookups_says_nothing_of_a_round_for_their_widths_differ() -> None:
+    both = "{spec_types: [draft-mtp, ngram-cache]}"
+    profiles = "profiles:\n  mine: {spec_types: [draft-mtp, ngram-cache], workload: copy}\n"
+    rows = row("a", setting=both, more=", acceptance: 0.5") + row("b", setting=both, against=HEAD, workload="copy")
+    assert values(found(rows, "profile: mine", profiles))[:2] == (50, None)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"model": "other"},
+        {"device": "RTX 4090"},
+        {"workload": "copy"},
+        {"more": ", unit: tok/CPU-s"},
+        {"setting": "{spec_types: [ngram-mod]}", "against": SEVEN},
+    ],
+    ids=lambda said: next(iter(said)),
+)
+def test_a_row_of_something_else_is_passed_over(said: dict[str, object]) -> None:
+    assert found(row("a", **said)) is None
+
+
+def test_a_row_that_is_no_evidence_says_nothing_of_its_own_setting() -> None:
+    assert values(found(row("a", more=", acceptance: 0"))) == (None, None, 1 / 20)
+
+
+def test_of_several_rows_one_of_the_same_build_counts_then_the_newest_then_the_later() -> None:
+    rows = row("a", rate=1) + row("b", rate=2, build="b1", more=", date: 2026-02-02") + row("c", rate=3)
+    assert values(found(rows))[0] == 3
+    assert values(found(row("d", rate=4, more=", date: 2026-01-01") + rows))[0] == 4
+
+
+def test_triage_of_a_service_needs_no_figures_where_the_ledger_has_them(tmp_path: Path) -> None:
+    (tmp_path / "fleet.yml").write_text(fleet("profile: default"), encoding="utf-8")
+    (tmp_path / "rows.yml").write_text(f"version: 1\nmeasurements:\n{row('theirs')}", encoding="utf-8")
+    words = ("triage", "claw", "--fleet", "fleet.yml", "--drafter", "ngram-mod")
+    answer = json.loads(quadgen(*words, "--format", "json", cwd=tmp_path).out)
+    assert answer["incumbent"] == 50
+    assert answer["target"]["plain_step_ms"] == 50
+    assert answer["target"]["engine_internal"] is True
+    assert "row theirs (prose, b10715)" in answer["target"]["source"]
+    assert answer["reasons"][0].endswith("50.0 tok/s (engine-internal); a pass without drafts takes 50 ms, 20.0 tok/s")
+    said = json.loads(quadgen(*words, "--target-rate", "30", "--format", "json", cwd=tmp_path).out)
+    assert said["incumbent"] == 30
+    assert said["target"]["engine_internal"] is False
+    missing = quadgen(*words, "--workload", "copy", cwd=tmp_path)
+    assert missing.status == 2
+    assert "--target-rate" in missing.err
