@@ -309,11 +309,11 @@ def test_a_dead_port_is_outside(tmp_path: Path) -> None:
 def test_a_key_is_read_from_a_file_or_the_environment_and_shown_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "key").write_text("\nsesame\nother\n", encoding="utf-8")
-    (tmp_path / "empty").write_text("\n", encoding="utf-8")
+    (tmp_path / "key").write_text("\n# of the other box\nsesame\nother\n", encoding="utf-8")
+    (tmp_path / "empty").write_text("\n# none\n", encoding="utf-8")
     with file_server.started(llama()) as server:
         by_file = observe(server.url(), "--api-key-file", "key", cwd=tmp_path)
-        monkeypatch.setenv("LLAMA_API_KEY", "mustard")
+        monkeypatch.setenv("LLAMA_API_KEY", "mustard,pepper")
         by_variable = observe(server.url(), cwd=tmp_path)
         keys = [seen.headers["Authorization"] for seen in server.seen]
         empty = observe(server.url(), "--api-key-file", "empty", cwd=tmp_path)

@@ -56,16 +56,16 @@ def test_json_is_posted() -> None:
 
 def test_the_key_is_the_given_one_or_that_of_the_environment() -> None:
     with started({"/slots": said([])}) as server:
-        for given, environ in ((KEY, {"LLAMA_API_KEY": "other"}), (None, {"LLAMA_API_KEY": f" {KEY}\n"})):
-            with connected(server.url(), environ=environ, api_key=given) as asked:
+        for given, said_there in ((KEY, "other"), (None, f" {KEY}\n"), (None, f',"{KEY}",other')):
+            with connected(server.url(), environ={"LLAMA_API_KEY": said_there}, api_key=given) as asked:
                 asked.get("/slots")
                 assert KEY not in repr(asked)
         user = server.url(user="anna:pass@")
         with connected(user, environ={}, api_key=KEY) as asked:
             asked.get("/slots")
             assert "anna" not in asked.url
-        assert [seen.headers["Authorization"] for seen in server.seen] == [f"Bearer {KEY}"] * 2 + ["Basic YW5uYTpwYXNz"]
-        assert [seen.headers["X-Api-Key"] for seen in server.seen] == [None, None, KEY]
+        assert [seen.headers["Authorization"] for seen in server.seen] == [f"Bearer {KEY}"] * 3 + ["Basic YW5uYTpwYXNz"]
+        assert [seen.headers["X-Api-Key"] for seen in server.seen] == [None, None, None, KEY]
 
 
 def test_a_key_that_would_be_another_header_is_refused_unseen() -> None:

@@ -6,7 +6,7 @@ import typer
 
 ApiKeyOption = Annotated[
     str | None,
-    typer.Option("--api-key-file", metavar="FILE", help="A file with the server's API key. [default: $LLAMA_API_KEY]"),
+    typer.Option("--api-key-file", metavar="FILE", help="A file with the server's API key; LLAMA_API_KEY without it."),
 ]
 """Never the key itself: everybody on the machine sees the arguments of a process."""
 ModelOption = Annotated[
@@ -17,6 +17,8 @@ ModelOption = Annotated[
 def api_key(file: str | None) -> str | None:
     """The first key of a file as llama-server's own --api-key-file has them, one a line; None without a file.
 
+    A line that begins with # is a comment there (common/arg.cpp of llama.cpp b11434).
+
     Raises `Unavailable` where the file cannot be read or holds none.
     """
     from quadgen import disk  # noqa: PLC0415 - heavy
@@ -25,7 +27,7 @@ def api_key(file: str | None) -> str | None:
     if file is None:
         return None
     lines = disk.read_file(file).decode(errors="replace").splitlines()
-    found = next((line.strip() for line in lines if line.strip()), None)
+    found = next((line.strip() for line in lines if line.strip() and not line.startswith("#")), None)
     if found is None:
         raise Unavailable(f"there is no API key in {file}")
     return found

@@ -162,11 +162,11 @@ def connected(
 ) -> Iterator[Server]:
     """Make ready to ask the server at an address, as `server.address` reads it; nothing is sent yet.
 
-    Without `api_key` it is LLAMA_API_KEY of `environ`, as for llama-server itself. No proxy stands between this
-    machine and itself, whatever the environment says. Raises `Unavailable` where the address is none.
+    Without `api_key` it is the first of LLAMA_API_KEY of `environ`, a list as for llama-server itself. No proxy stands
+    between this machine and itself, whatever the environment says. Raises `Unavailable` where the address is none.
     """
     where = address(url)
-    key = api_key if api_key is not None else environ.get("LLAMA_API_KEY", "").strip() or None
+    key = api_key if api_key is not None else _first(environ.get("LLAMA_API_KEY", ""))
     if key is not None and not _KEY.fullmatch(key):
         raise Unavailable("the API key holds characters that no key has")
     with _client(where) as client:
@@ -178,6 +178,11 @@ def connected(
             _headers=_credentials(where, key),
             _key=key is not None,
         )
+
+
+def _first(keys: str) -> str | None:
+    """The first of keys divided by commas, quoted or not (parse_csv_row, common/arg.cpp of llama.cpp b11434)."""
+    return next((key for part in keys.split(",") if (key := part.strip(' \t\r\n"'))), None)
 
 
 def _client(where: Address) -> httpx.Client:
