@@ -141,6 +141,7 @@ WRONG = [
     (["--acceptance", "1.5"], "--acceptance", "1.5 is not an acceptance: that is between 0 and 1"),
     (["--acceptance", "-0.5"], "--acceptance", "-0.5 is not an acceptance"),
     (["--acceptance", "nan"], "--acceptance", "nan is not an acceptance"),
+    (["--acceptance", ""], "--acceptance", "say an acceptance between 0 and 1, or a file"),
     (["--acceptance", "0.6-0.4"], "--acceptance", "0.6-0.4 goes from more to less"),
     (["--acceptance", "0.4-1.2"], "--acceptance", "0.4-1.2 is not an acceptance"),
     (["--acceptance", "4.5@3"], "--acceptance", "4.5@3: a round of 3 drafts yields at least 1 token, at most 4"),
@@ -157,7 +158,8 @@ WRONG = [
     (["--verify-cost", "4:"], "--verify-cost", "'' is no number"),
     (["--verify-cost", "x:2"], "--verify-cost", "'x' is not a number of tokens"),
     (["--drafting-share", "0.5"], "--drafting-share", "a plain draft model drafts in every round"),
-    (["--drafter", "ngram", "--drafting-share", "1.5"], "--drafting-share", "1.5 is not a share between 0 and 1"),
+    (["--drafter", "ngram", "--drafting-share", "1.5"], "--drafting-share", "1.5 is not a share above 0, up to 1"),
+    (["--drafter", "ngram", "--drafting-share", "0"], "--drafting-share", "0 is not a share above 0"),
     (["--drafter", "ngram"], "--draft-step", "an n-gram drafter looks its drafts up"),
     (["--curve", "curve.png"], "--curve", "'curve.png' ends with neither of .svg and .html"),
     (["--tokens", "4"], "--tokens", "Invalid value"),
@@ -246,10 +248,12 @@ def test_the_band_of_an_agreement_is_taken_from_its_file(tmp_path: Path) -> None
         {"kind": "agreement", "acceptance": {"low": 0.5, "high": "0.6"}},
         {"kind": "agreement", "acceptance": {"low": 0.5, "high": 1.6}},
         {"kind": "agreement", "acceptance": {"low": False, "high": True}},
+        {"kind": "agreement", "acceptance": {"low": float("nan"), "high": 0.6}},
+        {"kind": "agreement", "acceptance": {"low": 0.5, "high": 10**400}},
         {"kind": "observation", "acceptance": {"low": 0.5, "high": 0.6}},
         {"acceptance": 0.5},
     ],
-    ids=str,
+    ids=lambda record: str(record)[:60],
 )
 def test_an_object_that_is_no_agreement_is_refused(tmp_path: Path, record: object) -> None:
     (tmp_path / "agreed.json").write_text(json.dumps(record), encoding="utf-8")

@@ -36,9 +36,9 @@ def commit(option: str, value: float | None) -> float | None:
 
 
 def share(option: str, value: float | None) -> float | None:
-    """A part of the whole."""
-    if value is not None and not 0 <= value <= 1:
-        raise bad(option, f"{value:g} is not a share between 0 and 1")
+    """A part of the whole, and not nothing."""
+    if value is not None and not 0 < value <= 1:
+        raise bad(option, f"{value:g} is not a share above 0, up to 1")
     return value
 
 
@@ -76,6 +76,8 @@ def verify_cost(option: str, text: str) -> VerifyCost:
 
 def band(option: str, text: str) -> Band | None:
     """`0.5`, `0.4-0.6`, or `2.2@3`: tokens of a round at a width; None where it is none of these, and so a file."""
+    if not text:
+        raise bad(option, "say an acceptance between 0 and 1, or a file")
     if (ends := _floats(text, "@")) is not None:
         return _of_length(option, text, *ends)
     ends = _floats(text) or _floats(text, "-")
