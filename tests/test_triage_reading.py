@@ -1,5 +1,8 @@
 """What triage takes from logs: rates, steps, the cost of verifying, acceptance; and what a log does not say."""
 
+import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -129,6 +132,22 @@ def test_the_acceptance_of_a_log_is_the_one_that_gives_its_tokens_per_round() ->
     assert band.source == "x.log: 8 tokens per round at a width of 8"
 
 
+def test_the_acceptance_of_a_log_with_statistics_is_that_of_the_drafter_in_question() -> None:
+    text = DRAFTING + STATISTICS.format(kind="ngram-cache", ms="1.000")
+    for name in ("ngram-cache", "ngram"):
+        assert reading.acceptance(log(text), known(name)).source == "x.log: 8 tokens per round at a width of 8"
+    for name in ("draft-simple", "head", "ngram-mod"):
+        with pytest.raises(Rejected, match=r"has no statistics of .*, but of ngram-cache"):
+            reading.acceptance(log(text), known(name))
+
+
+@pytest.mark.parametrize("ask", [reading.draft_step, reading.acceptance])
+def test_statistics_of_a_type_that_nobody_knows_are_of_no_class(ask: Callable[[LogRead, Drafter], object]) -> None:
+    text = DRAFTING + STATISTICS.format(kind="draft-new", ms="60.000")
+    with pytest.raises(Rejected, match="has no statistics of a trained head"):
+        ask(log(text), known("head"))
+
+
 def test_a_log_without_the_number_of_drafts_is_of_the_width_that_was_given() -> None:
     band = reading.acceptance(log(HALOGEN), known("head"), (1,))
     assert band.low == pytest.approx(29 / 33)
@@ -193,6 +212,18 @@ def test_an_option_goes_before_a_log(tmp_path: Path) -> None:
     assert "  target     rate from --target-rate, commit from target.log, step = commit / rate\n" in done.out
     assert "  drafter    4 ms per pass, from --draft-step\n" in done.out
     assert "  verifying  --verify-cost, the same at every width\n" in done.out
+
+
+def test_an_acceptance_can_come_through_a_pipe_which_is_read_once(tmp_path: Path) -> None:
+    words = ["--target-rate", "25", "--drafter", "draft-simple", "--draft-step", "1", "--acceptance"]
+    for text, low in ((DRAFTING, 0.97), ('{"kind": "agreement", "acceptance": {"low": 0.5, "high": 0.6}}', 0.5)):
+        receive, send = os.pipe()
+        with os.fdopen(receive, "rb"), os.fdopen(send, "wb") as pipe:
+            pipe.write(text.encode())
+            pipe.close()
+            done = quadgen("triage", *words, f"/dev/fd/{receive}", "--format", "json", cwd=tmp_path)
+        assert done.status == 0, done.err
+        assert json.loads(done.out)["acceptance"]["low"] == pytest.approx(low, abs=0.005)
 
 
 def test_a_line_that_cannot_be_read_is_refused_with_its_number(tmp_path: Path) -> None:

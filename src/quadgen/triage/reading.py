@@ -5,7 +5,6 @@ Raises `Rejected` with `nothing-measured` where a log does not say what it is as
 
 import json
 from collections.abc import Sequence
-from math import isfinite
 from typing import Any, Final
 
 from quadgen.breakeven import Verify, acceptance_for
@@ -36,12 +35,7 @@ def figures_of(read: LogRead) -> Figures:
 def draft_step(read: LogRead, drafter: Drafter) -> Given:
     """Seconds of a pass of the drafter: of its statistics, or of a drafter that ran as a server of its own."""
     name, seen = read.observation.source, read.observation
-    types = [
-        each
-        for each in seen.draft_seconds
-        if each == drafter.spec_type or (drafter.spec_type is None and COSTS[each].name == drafter.cost.name)
-    ]
-    for each in types:
+    for each in filter(lambda each: _is(each, drafter), seen.draft_seconds):
         counts = seen.drafters.get(each, Counts())
         passes = counts.drafted if drafter.cost.sequential else counts.rounds
         if passes and seen.draft_seconds[each] > 0:
@@ -84,10 +78,15 @@ def verify_cost(read: LogRead, plain_step: Given | None) -> VerifyCost:
 def acceptance(read: LogRead, drafter: Drafter, widths: Sequence[int] = ()) -> Band:
     """The chance per position that gives the tokens per round of a log at its width.
 
-    A log that does not say how much was drafted, such as halogen's, is taken to be of the one width that was given.
+    A log that does not say how much was drafted, such as halogen's, is taken to be of the one width that was given. One
+    that does not say what drafted, since it has no statistics, is taken to be of this drafter.
     """
     name, seen = read.observation.source, read.observation
-    counts = seen.drafters.get(drafter.spec_type or "", seen.total)
+    mine = [counts for each, counts in seen.drafters.items() if _is(each, drafter)]
+    if seen.drafters and not mine:
+        others = ", ".join(seen.drafters)
+        raise _unsaid(f"{name} has no statistics of {drafter.words}, but of {others}", "give a log in which it drafted")
+    counts = sum(mine[1:], mine[0]) if mine else seen.total
     drafted = counts.width if counts is not None else None
     if drafted is None and len(widths) == 1:
         drafted = widths[0]
@@ -106,7 +105,7 @@ def agreement(name: str, told: dict[str, Any]) -> Band:
     if told.get("kind") == "agreement" and "acceptance" in told and found is None:
         raise _unsaid(f"{name} has no acceptance: the two models could not be compared", "it says why")
     ends = [found.get(key) for key in ("low", "high")] if isinstance(found, dict) else []
-    numbers = [float(end) for end in ends if isinstance(end, int | float) and not isinstance(end, bool)]
+    numbers = [end for end in ends if isinstance(end, int | float) and not isinstance(end, bool)]
     if told.get("kind") != "agreement" or len(numbers) != 2 or not _ordered(*numbers):  # noqa: PLR2004 - both ends
         raise Rejected(
             [
@@ -117,7 +116,7 @@ def agreement(name: str, told: dict[str, Any]) -> Band:
                 )
             ]
         )
-    return Band(low=numbers[0], high=numbers[1], source=name)
+    return Band(low=float(numbers[0]), high=float(numbers[1]), source=name)
 
 
 def agreement_in(data: bytes) -> dict[str, Any] | None:
@@ -129,8 +128,16 @@ def agreement_in(data: bytes) -> dict[str, Any] | None:
     return told if isinstance(told, dict) and ("kind" in told or "acceptance" in told) else None
 
 
+def _is(spec_type: str, drafter: Drafter) -> bool:
+    """Whether statistics are of this drafter: of its type, or of one of its class where only that was named."""
+    if drafter.spec_type is not None:
+        return spec_type == drafter.spec_type
+    cost = COSTS.get(spec_type)  # a newer server may have types that nobody here knows
+    return cost is not None and cost.name == drafter.cost.name
+
+
 def _ordered(low: float, high: float) -> bool:
-    return isfinite(low) and isfinite(high) and 0 <= low <= high <= 1
+    return 0 <= low <= high <= 1  # nan is in no order
 
 
 def _unsaid(sentence: str, hint: str) -> Rejected:
