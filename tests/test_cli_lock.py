@@ -408,6 +408,16 @@ def test_a_terminal_shows_which_file_is_read(monkeypatch: pytest.MonkeyPatch) ->
     assert terminal.getvalue() == f"\r[{'#' * 15}{'.' * 15}] 1/2 {'plain?.gguf':<30}\r[{'#' * 30}] 2/2 {'':<30}\n"
 
 
+def test_what_ends_work_before_its_bar_is_full_is_said_on_a_line_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stderr", Terminal())
+        step(1, 2, "plain.gguf")
+    one, other = (quadgen("gguf", "show", "nowhere.gguf", cwd=tmp_path).err for _ in range(2))
+    assert one == f"\n{other}"
+
+
 @pytest.mark.loopback
 @pytest.mark.usefixtures("no_proxies")
 def test_what_an_engine_fetches_is_read_where_it_is_fetched_from(here: Path, tiny: Path) -> None:

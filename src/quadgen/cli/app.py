@@ -6,7 +6,21 @@ from typing import Annotated
 
 import typer
 
-from quadgen.cli import agreement, check, explain, flags, gguf, lock, observe, profiles, render, schema, triage, verify
+from quadgen.cli import (
+    agreement,
+    check,
+    explain,
+    flags,
+    gguf,
+    lock,
+    observe,
+    profiles,
+    progress,
+    render,
+    schema,
+    triage,
+    verify,
+)
 from quadgen.cli.exits import Exit
 from quadgen.problems import Rejected, Unavailable
 
@@ -47,13 +61,16 @@ def run() -> None:
     except Rejected as rejected:
         from quadgen.cli import console  # noqa: PLC0415 - only where there is something to show
 
+        progress.leave()
         console.show(rejected.problems, console.wanted_format(sys.argv))
         sys.exit(Exit.REFUSED)
     except Unavailable as unavailable:
         from quadgen.cli import console  # noqa: PLC0415 - as above
 
+        progress.leave()
         console.say(console.shown(str(unavailable)))
         sys.exit(Exit.ENVIRONMENT)
     except KeyboardInterrupt:
+        progress.leave()
         sys.stderr.write("quadgen: interrupted\n")
         sys.exit(130)

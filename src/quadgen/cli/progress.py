@@ -1,10 +1,13 @@
 """How long work shows that it goes on: a bar on a terminal, a line now and then elsewhere."""
 
 import sys
+from typing import Final
 
 _WIDTH = 30
 _EVERY = 100
 """Hosts between two plain lines."""
+_unfinished: Final[list[str]] = []
+"""The bar that stands on a terminal's last line, if any."""
 
 
 def progress(done: int, total: int, name: str) -> None:
@@ -23,9 +26,17 @@ def step(done: int, total: int, name: str) -> None:
         _bar(done, total, name)
 
 
+def leave() -> None:
+    """Let what is said next begin on a line of its own, where work ended before its bar was full."""
+    if _unfinished:
+        _unfinished.clear()
+        sys.stderr.write("\n")
+
+
 def _bar(done: int, total: int, name: str) -> None:
     filled = _WIDTH * done // total
     end = "\n" if done == total else ""
     shown = "".join(char if char.isprintable() else "?" for char in name[:30])
+    _unfinished[:] = [] if end else [name]
     sys.stderr.write(f"\r[{'#' * filled}{'.' * (_WIDTH - filled)}] {done}/{total} {shown:<30}{end}")
     sys.stderr.flush()
