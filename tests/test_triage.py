@@ -24,6 +24,7 @@ from quadgen.triage import (
     target,
 )
 from quadgen.triage.drafter import names
+from quadgen.triage.judging import costs_of
 
 
 def said(value: float) -> Given:
@@ -215,8 +216,12 @@ PLAUSIBLE = st.builds(
 def test_an_answer_holds_for_the_rates_that_stand_beside_it(asked: Question) -> None:
     verdict = judge(asked)
     rate = asked.target.rate
+    costs, band = costs_of(asked), asked.acceptance
     if verdict.answer is Answer.WINS:
-        assert verdict.best.rate > rate
+        assert costs.rate(band.low, verdict.advised) > rate
+    if verdict.answer is Answer.DEPENDS:
+        assert costs.rate(band.high, verdict.advised) > rate
+        assert all(costs.rate(band.low, width) <= rate for width in verdict.scanned)
     if verdict.answer in (Answer.LOSES, Answer.CANNOT_PAY):
         assert all(each.rate <= rate for each in verdict.projections)
     if verdict.answer is Answer.CANNOT_PAY:
@@ -242,6 +247,22 @@ def test_the_best_width_is_looked_for_beyond_those_that_are_shown() -> None:
     verdict = judge(question(widths=(7,)))
     assert verdict.widths == (7,)
     assert verdict.best.width == 2
+
+
+def test_a_width_that_never_pays_is_not_advised_where_another_one_pays() -> None:
+    verdict = judge(question(acceptance=Band(low=0, high=0.85, source="x")))
+    assert (verdict.answer, verdict.best.width, verdict.break_even[1]) == (Answer.DEPENDS, 1, None)
+    assert "; it pays from 0.801 on at a width of 2; " in verdict.reasons[4]
+
+
+def test_a_narrower_width_that_pays_at_both_ends_wins_and_is_advised() -> None:
+    asked = question(
+        target=target(Figures(rate=said(25))), draft_step=0.002, acceptance=Band(low=0.1, high=0.95, source="x"),
+        verify=VerifyCost(factor=Verify(flat=1), source="x", measured=True),
+    )  # fmt: skip
+    verdict = judge(asked)
+    assert (verdict.answer, verdict.best.width, verdict.advised) == (Answer.WINS, 3, 2)
+    assert verdict.reasons[4].startswith("run it at a width of 2 and compare what a client sees; ")
 
 
 def test_a_lookup_is_never_advised_another_width_than_its_own() -> None:
@@ -352,3 +373,13 @@ def test_a_width_beyond_the_cliff_is_warned_of_unless_it_was_measured() -> None:
     assert any(warning in note for note in judge(question("ngram-cache", None)).notes)
     assert not any(warning in note for note in judge(question("ngram-cache", None, verify=MEASURED)).notes)
     assert not any(warning in note for note in judge(question()).notes)
+
+
+def test_a_width_beyond_the_measured_ones_is_warned_of() -> None:
+    def noted(name: str, last: int) -> bool:
+        cost = VerifyCost(factor=Verify(points=((2, 1.1), (last, 1.2))), source="x", measured=True)
+        asked = question(name, 0.001, verify=cost, acceptance=Band(low=0.9, high=0.9, source="x"))
+        return any("known for passes of up to" in note for note in judge(asked).notes)
+
+    assert noted("block", 8)
+    assert not noted("block", 17)

@@ -48,6 +48,7 @@ def as_json(verdict: Verdict) -> str:
         "widths": list(verdict.widths),
         "best_width": verdict.best.width,
         "best_rate": verdict.best.rate,
+        "advised_width": verdict.advised,
         "drafting_share": None if question.share is None else question.share.value,
         "round_ms": {str(width): seconds * 1000 for width, seconds in verdict.round_time.items()},
         "break_even": {str(width): p for width, p in verdict.break_even.items()},

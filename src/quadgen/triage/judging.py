@@ -1,5 +1,6 @@
 """A question to a verdict: the formula over the widths and the band, and the word for it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from quadgen.breakeven import Costs, accepted_length, overall
@@ -16,11 +17,12 @@ def judge(question: Question) -> Verdict:
     widths = tuple(sorted(set(question.widths or question.drafter.widths)))
     scanned = widths if question.drafter.looks_up else tuple(sorted({*widths, *range(1, WIDEST + 1)}))
     band, rate = question.acceptance, question.target.rate
-    best = max(
-        (_projected(question, costs, width, band.middle) for width in scanned), key=lambda it: (it.rate, -it.width)
-    )
+    best = _best(question, costs, scanned)
+    sure, able = ([width for width in scanned if costs.rate(p, width) > rate] for p in (band.low, band.high))
+    paying = sure or able
+    advised = best if best.width in paying or not paying else _best(question, costs, paying)
     bare = Verdict(
-        answer=_answer(question, costs, scanned, best.width),
+        answer=_answer(question, costs, scanned, sure=bool(sure), able=bool(able)),
         question=question,
         widths=widths,
         scanned=scanned,
@@ -29,9 +31,10 @@ def judge(question: Question) -> Verdict:
         break_even_plain={width: costs.break_even(width, question.target.plain_rate) for width in widths},
         projections=tuple(_projected(question, costs, width, p) for width in widths for p in band.ends),
         best=best,
+        advised=advised.width,
         free=_free(question),
         reasons=(),
-        notes=notes(question, best.width),
+        notes=notes(question, advised.width),
     )
     return replace(bare, reasons=reasons(bare, costs))
 
@@ -59,14 +62,20 @@ def _projected(question: Question, costs: Costs, width: int, p: float) -> Projec
     return Projection(width=width, p=p, length=length, rate=rate, overall=together)
 
 
-def _answer(question: Question, costs: Costs, scanned: tuple[int, ...], best: int) -> Answer:
-    band, rate = question.acceptance, question.target.rate
+def _best(question: Question, costs: Costs, widths: Sequence[int]) -> Projection:
+    """Of these widths the one with the highest rate at the middle of the band, the narrower one of two."""
+    each = (_projected(question, costs, width, question.acceptance.middle) for width in widths)
+    return max(each, key=lambda it: (it.rate, -it.width))
+
+
+def _answer(question: Question, costs: Costs, scanned: Sequence[int], *, sure: bool, able: bool) -> Answer:
+    """`sure` is whether some width pays at the lower end of the band, `able` whether one does at the upper end."""
     if question.attachment is not None and question.attachment.attachable is False:
         return Answer.CANNOT_ATTACH
-    if all(costs.break_even(width, rate) is None for width in scanned):
+    if all(costs.break_even(width, question.target.rate) is None for width in scanned):
         return Answer.CANNOT_PAY
-    if all(costs.rate(band.high, width) <= rate for width in scanned):
+    if not able:
         return Answer.LOSES
     if _free(question):
         return Answer.UNDECIDED
-    return Answer.WINS if costs.rate(band.low, best) > rate else Answer.DEPENDS
+    return Answer.WINS if sure else Answer.DEPENDS

@@ -57,3 +57,9 @@ def _notes(question: Question, best: int) -> Iterator[str]:
             f"what verifying costs is assumed to be the same at every width; passes over more than {COLUMNS} tokens "
             "cost a multiple on some Vulkan cards and on CPUs, so do not go so wide without --verify-cost"
         )
+    points = question.verify.factor.points
+    if points and best + 1 > points[-1][0]:
+        yield (
+            f"what verifying costs is known for passes of up to {points[-1][0]} tokens, and assumed to go on as it "
+            f"began: before a width of {best} is taken, measure it there"
+        )

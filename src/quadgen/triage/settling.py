@@ -20,12 +20,10 @@ def settling(verdict: Verdict, costs: Costs) -> str:
         return _lost(verdict, costs)
     expected = _expected(verdict)
     if verdict.answer is Answer.DEPENDS:
-        p = costs.break_even(verdict.best.width, question.target.rate)
-        needed = f"it pays from {figures.chance(p)} on at a width of {verdict.best.width}"
+        p = costs.break_even(verdict.advised, question.target.rate)
+        needed = f"it pays from {figures.chance(p)} on at a width of {verdict.advised}"
         return f"measure the acceptance: {_how(verdict)}; {needed}; {expected}{_while(verdict, costs)}"
-    return (
-        f"run it at a width of {verdict.best.width} and compare what a client sees; {expected}{_while(verdict, costs)}"
-    )
+    return f"run it at a width of {verdict.advised} and compare what a client sees; {expected}{_while(verdict, costs)}"
 
 
 def _how(verdict: Verdict) -> str:
@@ -37,7 +35,7 @@ def _how(verdict: Verdict) -> str:
 
 def _expected(verdict: Verdict) -> str:
     question = verdict.question
-    width = verdict.best.width
+    width = verdict.advised
     rates = [accepted_length(p, width) for p in question.acceptance.ends]
     shown = [figures.tokens(each) for each in rates]
     return f"expect {' to '.join(shown)} tokens per round there"
@@ -89,7 +87,7 @@ def _limit(verdict: Verdict, costs: Costs) -> str:
 
 def _while(verdict: Verdict, costs: Costs) -> str:
     """Up to which cost of verifying it pays, where that cost is assumed."""
-    question, width = verdict.question, verdict.best.width
+    question, width = verdict.question, verdict.advised
     if question.verify.measured:
         return ""
     p = question.acceptance.low if verdict.answer is Answer.WINS else question.acceptance.high

@@ -11,7 +11,7 @@ class Answer(StrEnum):
     """The verdict in a word."""
 
     WINS = "wins"
-    """Even the lower end of the band beats the target as it is today, at the best width."""
+    """Even the lower end of the band beats the target as it is today, at the width that is advised."""
     DEPENDS = "depends"
     """The upper end beats it, the lower one does not."""
     LOSES = "loses"
@@ -58,6 +58,8 @@ class Verdict:
     """By width, then by the ends of the band."""
     best: Projection
     """The best of the scanned widths at the middle of the band."""
+    advised: int
+    """The width to run: the best one, unless it does not pay at the end of the band where another one does."""
     free: bool
     """Whether the drafter's step is taken to be 0 because nobody measured it."""
     reasons: tuple[str, ...]
