@@ -289,6 +289,20 @@ def test_the_curve_has_a_line_for_each_width_and_a_mark_where_it_breaks_even(tmp
     assert "a plain draft model against 25.0 tok/s: loses" in texts
 
 
+def test_the_picture_is_as_high_as_its_legend_has_lines(tmp_path: Path) -> None:
+    for widths in (3, 64):
+        told(tmp_path, *WORKED, "--width", ",".join(map(str, range(1, widths + 1))), "--curve", "curve.svg")
+        root = ET.parse(tmp_path / "curve.svg").getroot()  # noqa: S314 - our own
+        lowest = max(float(text.get("y", "0")) for text in root.findall(f"{SVG}text"))
+        assert lowest < float(root.get("height", "0")) - 8
+        assert root.get("viewBox") == f"0 0 760 {root.get('height')}"
+
+
+def test_the_axis_of_a_lookup_says_which_rounds_its_rates_are_of(tmp_path: Path) -> None:
+    told(tmp_path, "--target-rate", "25", "--drafter", "ngram", "--curve", "curve.svg")
+    assert ">tokens per second in rounds that draft<" in (tmp_path / "curve.svg").read_text(encoding="utf-8")
+
+
 def test_the_same_answer_is_drawn_with_the_same_bytes(tmp_path: Path) -> None:
     for name in ("one.svg", "other.svg"):
         told(tmp_path, *WORKED, "--curve", name)

@@ -17,6 +17,8 @@ _WIDE: Final = 760
 _HIGH: Final = 440
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 524, 56, 384
 """The frame of the axes, in pixels; the legend stands right of it."""
+_ROW: Final = 24
+"""Pixels from a line of the legend to the next."""
 _STEPS: Final = 100
 """Straight pieces of a curve."""
 _HUES: Final = ("#2f7fd1", "#d0661f", "#2a9d6f", "#a862d0", "#c94f7c", "#8c8a1f")
@@ -25,7 +27,8 @@ _DASHES: Final = ("none", "7 4", "2 3")
 _STYLE: Final = """
   svg { font-family: system-ui, sans-serif; font-size: 13px; }
   .paper { fill: #ffffff; } text { fill: #1d1d1f; } .title { font-size: 15px; font-weight: 600; }
-  .grid { stroke: #d9d9de; } .axis { stroke: #1d1d1f; fill: none; } .band { fill: #2f7fd1; fill-opacity: 0.14; }
+  .grid { stroke: #d9d9de; } .axis { stroke: #1d1d1f; fill: none; }
+  .band { fill: #2f7fd1; fill-opacity: 0.14; stroke: #2f7fd1; stroke-opacity: 0.5; }
   .today { stroke: #1d1d1f; stroke-width: 1.5; stroke-dasharray: 6 4; }
   .curve { fill: none; stroke-width: 2.25; } .mark { stroke: #ffffff; stroke-width: 1.5; }
   @media (prefers-color-scheme: dark) {
@@ -83,14 +86,15 @@ def _title(verdict: Verdict) -> str:
 
 def _svg(verdict: Verdict) -> Iterator[str]:
     frame, title = _frame(verdict), escape(_title(verdict))
+    high = max(_HIGH, _TOP + _ROW * (len(verdict.widths) + 2))
     yield (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDE}" height="{_HIGH}" viewBox="0 0 {_WIDE} {_HIGH}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDE}" height="{high}" viewBox="0 0 {_WIDE} {high}" '
         'role="img" aria-labelledby="title description">'
     )
     yield f'<title id="title">{title}</title>'
     yield f'<desc id="description">{escape(verdict.reasons[1])}.</desc>'
     yield f"<style>{_STYLE}</style>"
-    yield f'<rect class="paper" width="{_WIDE}" height="{_HIGH}"/>'
+    yield f'<rect class="paper" width="{_WIDE}" height="{high}"/>'
     yield f'<text class="title" x="{_LEFT}" y="30">{title}</text>'
     yield from _axes(verdict, frame)
     yield from _curves(verdict, frame)
@@ -122,9 +126,10 @@ def _axes(verdict: Verdict, frame: _Frame) -> Iterator[str]:
     middle = (_LEFT + _RIGHT) / 2
     yield f'<text x="{middle:.1f}" y="{_BOTTOM + 40}" text-anchor="middle">p: acceptance per position</text>'
     across = (_TOP + _BOTTOM) / 2
+    where = " in rounds that draft" if verdict.question.drafter.looks_up else ""
     yield (
         f'<text x="18" y="{across:.1f}" text-anchor="middle" transform="rotate(-90 18 {across:.1f})">'
-        "tokens per second</text>"
+        f"tokens per second{where}</text>"
     )
 
 
@@ -155,12 +160,12 @@ def _legend(verdict: Verdict) -> Iterator[str]:
     yield f'<line class="today" x1="{x}" x2="{x + 24}" y1="{y}" y2="{y}"/>'
     today = figures.rate(verdict.question.target.rate)
     yield f'<text x="{x + 32}" y="{y}" dy="0.35em">the target today: {today}</text>'
-    y += 24
+    y += _ROW
     yield f'<rect class="band" x="{x}" y="{y - 7}" width="24" height="14"/>'
     ends = " to ".join(map(figures.given, verdict.question.acceptance.ends))
     yield f'<text x="{x + 32}" y="{y}" dy="0.35em">expected: {ends}</text>'
     for number, width in enumerate(verdict.widths):
-        y += 24
+        y += _ROW
         hue, dash = _look(number)
         yield (
             f'<line class="curve" stroke="{hue}" stroke-dasharray="{dash}" x1="{x}" x2="{x + 24}" y1="{y}" y2="{y}"/>'
