@@ -143,7 +143,7 @@ def test_where_everything_was_accepted_the_implied_p_is_1_though_rounds_differ_i
 
 
 def test_two_saved_readings_are_a_window(tmp_path: Path) -> None:
-    (tmp_path / "before.txt").write_text(scrape(200, 100, 30, 20), encoding="utf-8")
+    (tmp_path / "before.txt").write_text(scrape(200, 128, 30, 20), encoding="utf-8")
     (tmp_path / "after.txt").write_text(scrape(253, 168, 36, 32, 28), encoding="utf-8")
     found = as_json("after.txt", "--since", "before.txt", cwd=tmp_path)
     assert (found["total"]["drafted"], found["window"]["drafted"], found["window"]["rounds"]) == (253, 53, 6)

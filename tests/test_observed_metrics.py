@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -150,6 +151,23 @@ def test_a_position_that_went_down_or_away_is_one_too() -> None:
     assert not restarted(
         after, parse("m", f'{DRAFTED} 9\n{POSITION}{{position="0"}} 4\n{POSITION}{{position="1"}} 1\n')
     )
+
+
+def test_another_process_is_one_too_although_it_has_counted_more_since() -> None:
+    before, after = (parse("m", text({DRAFTED: drafted, ACCEPTED: 9})) for drafted in (9, 99))
+    assert not restarted(before, after)
+    assert not restarted(replace(before, process="1"), after)
+    assert restarted(replace(before, process="1"), replace(after, process="2"))
+    assert between(replace(before, process="1"), replace(after, process="2")) is None
+    assert not restarted(replace(before, process="1"), replace(after, process="1"))
+
+
+def test_more_accepted_than_drafted_in_between_is_one_too() -> None:
+    before = parse("m", text({DRAFTED: 100, ACCEPTED: 50}))
+    assert between(before, parse("m", text({DRAFTED: 110, ACCEPTED: 61}))) is None
+    assert between(before, parse("m", text({DRAFTED: 110, ACCEPTED: 60}))) is not None
+    rounded = parse("m", text({DRAFTED: "1.00001e+06", ACCEPTED: "1.00001e+06"}))
+    assert not restarted(rounded, parse("m", text({DRAFTED: "1.00101e+06", ACCEPTED: "1.00102e+06"})))
 
 
 def test_a_difference_of_rounded_counters_is_not_believed_and_positions_are_exact() -> None:

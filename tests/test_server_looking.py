@@ -54,6 +54,14 @@ def test_everything_that_answers_is_seen() -> None:
     assert (found.state, found.window) == (State.RUNNING, found.total)
 
 
+def test_another_process_between_the_readings_is_told_by_the_header_of_its_counters() -> None:
+    text = captures.metrics("b11434", "ngram-cache", "after").encode()
+    for second, same in (("17", True), ("18", False)):
+        replies = [whole(text, {"Process-Start-Time-Unix": when}) for when in ("17", second)]
+        seen = seen_of({**captured(), "/metrics": in_turn(*replies)}, window=0.01)
+        assert (seen.window is not None) is same
+
+
 def test_one_reading_is_no_window() -> None:
     seen = seen_of(captured())
     assert (len(seen.scrapes), seen.seconds, seen.window) == (1, None, None)

@@ -71,6 +71,8 @@ class Scrape:
     """Requests that are answered just now; they are counted when they end."""
     steps: Mapping[str, float] = field(default_factory=dict)
     """To how much a counter is rounded, by field, where it is not exact."""
+    process: str | None = None
+    """What the server's process is told by, of which nothing is in the text: another one is another process."""
 
     @property
     def has_speculation(self) -> bool:
@@ -168,11 +170,21 @@ def between(before: Scrape, after: Scrape) -> Counts | None:
 
 
 def restarted(before: Scrape, after: Scrape) -> bool:
-    """Whether a counter went down or away."""
+    """Whether it was another process, a counter went down or away, or more was accepted than drafted in between."""
+    other = None not in {before.process, after.process} and before.process != after.process
     shrunk = len(after.per_position) < len(before.per_position)
     pairs = [*zip(before.per_position, after.per_position, strict=False)]
     fewer = any(now < was for was, now in pairs)
-    return shrunk or fewer or any(_went_down(before, after, name) for name in {*_FIELDS.values()})
+    down = any(_went_down(before, after, name) for name in {*_FIELDS.values()})
+    return other or shrunk or fewer or down or _impossible(before, after)
+
+
+def _impossible(before: Scrape, after: Scrape) -> bool:
+    """Whether more was accepted than drafted: both were counted from 0 again, and have passed by where they were."""
+    if {"drafted", "accepted"} & {*before.steps, *after.steps}:
+        return False
+    drafted, accepted = (_difference(before, after, name) for name in ("drafted", "accepted"))
+    return drafted is not None and accepted is not None and accepted > drafted
 
 
 def lost(before: Scrape, after: Scrape) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def _of_counters(scrapes: Sequence[Scrape]) -> Iterator[str]:
 
 def _of_window(first: Scrape, last: Scrape) -> Iterator[str]:
     if restarted(first, last):
-        yield "its counters went down between the readings: it was started anew, and only the second reading counts"
+        yield "it was started anew between the readings, and only the second one counts"
         return
     window = between(first, last)
     if window is not None and window.generated == 0:

@@ -46,11 +46,16 @@ class Server:
 
     def text(self, path: str) -> str:
         """GET. Raises `NoAnswer` unless the status is 200."""
+        return self.told(path)[0]
+
+    def told(self, path: str) -> tuple[str, Mapping[str, str]]:
+        """GET, with the headers of the answer, whose names may be asked for in any case. Raises as `text` does."""
         asked = self._asked(path)
-        status, body = self._whole("GET", path, None, self.timeout)
-        if status != httpx.codes.OK:
-            raise refused(status, body, asked)
-        return body
+        with self._sent("GET", path, None, self.timeout) as response:
+            body = self._body(response, asked, self.timeout)
+            if response.status_code != httpx.codes.OK:
+                raise refused(response.status_code, body, asked)
+            return body, response.headers
 
     def get(self, path: str) -> Any:  # noqa: ANN401 - what JSON holds
         """GET, as JSON. Raises `NoAnswer` unless the status is 200 and the body is that."""

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from quadgen.observed import answers, metrics
@@ -13,6 +14,9 @@ from quadgen.server.failures import NoAnswer
 
 _ITS_OWN: Final = frozenset({200, 403, 404, 501})
 """Statuses that say no more than that this endpoint is not to be had; 200 where its body cannot be read."""
+_PROCESS: Final = "Process-Start-Time-Unix"
+"""A header of llama-server's /metrics (get_metrics of tools/server/server-context.cpp, b11434): when it was started, by
+a clock of its own. It tells whether that was the same start, and nothing else."""
 _Read = TypeVar("_Read")
 
 
@@ -88,8 +92,9 @@ class _Looking:
         return (first, second), ended - began
 
     def _scrape(self) -> tuple[Scrape, float]:
-        text = self._server.text("/metrics")
-        return metrics.parse(f"{self._server.url}/metrics", text), time.monotonic()
+        text, headers = self._server.told("/metrics")
+        scrape = metrics.parse(f"{self._server.url}/metrics", text)
+        return replace(scrape, process=headers.get(_PROCESS)), time.monotonic()
 
     def _miss(self, path: str, error: NoAnswer) -> None:
         self.missing.append(error.reason if path in error.reason else f"{path}: {error.reason}")
