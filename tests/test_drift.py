@@ -159,6 +159,28 @@ def test_a_context_that_the_server_rounds_up_is_the_one_that_was_decided(context
     )
 
 
+@pytest.mark.parametrize(
+    ("context", "more", "trained", "same"),
+    [
+        (1000, ", flags: {kv-unified: true}", 1500, True),
+        (1000, ", flags: {kv-unified: true}", 900, False),
+        (4000, "", 4000, True),
+        (4096, "", 4000, False),
+    ],
+)
+def test_a_slot_that_has_all_that_the_model_was_trained_for_is_as_decided_where_that_suffices(
+    context: int,
+    more: str,
+    trained: int,
+    same: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    fields = f"{{model: headed, backend: vulkan, context: {context}, slots: 2{more}}}"
+    properties = replace(PROPERTIES, context=trained)
+    models = (Model(id="headed", trained=trained),)
+    assert (messages(compared(fields, Seen(properties=properties, models=models))) == []) is same
+    assert messages(compared(fields, Seen(properties=properties))) != []
+
+
 def test_the_smallest_slot_is_what_counts() -> None:
     slots = (SLOTS[0], replace(SLOTS[1], context=2048))
     assert messages(compared(seen=Seen(slots=slots, properties=PROPERTIES))) == [

@@ -85,7 +85,7 @@ def test_props_are_read_but_not_for_their_types_which_are_always_none() -> None:
 
 def test_models_are_listed_with_their_names() -> None:
     said = captures.answer("b11434", "nospec", "models")
-    assert answers.listed(said) == (Model(id="g270", aliases=("g270",), owner="llamacpp", context=1024),)
+    assert answers.listed(said) == (Model(id="g270", aliases=("g270",), owner="llamacpp", context=1024, trained=32768),)
     assert answers.models(said) == ("g270",)
     router = {"data": [{"id": "a", "aliases": ["b"], "status": {"value": "unloaded", "args": []}}]}
     assert answers.listed(router) == (Model(id="a", aliases=("b",), status="unloaded"),)

@@ -162,7 +162,12 @@ def _slots(at: _Comparison, seen: Seen) -> Iterator[Finding]:
 
 
 def _context(at: _Comparison, seen: Seen) -> Iterator[Finding]:
-    expected = at.served.context
+    """No slot has more than the model was trained for, also where slots share a cache of which each may use all.
+
+    See n_ctx_slot of tools/server/server-context.cpp, b11434. It is as decided where that is not less than `context`.
+    """
+    expected, decided = at.served.context, at.service.context
+    trained = {model.trained for model in seen.models or ()}
     told = [slot.context for slot in seen.slots or ()]
     told += [each.context for each in (seen.properties, seen.health) if each is not None]
     said = [context for context in told if context is not None]
@@ -172,8 +177,7 @@ def _context(at: _Comparison, seen: Seen) -> Iterator[Finding]:
     found = min(said)
     if expected is None:
         yield f"its context: the fleet leaves it to the server, which has {found} tokens a slot"
-    elif found != expected:
-        decided = at.service.context
+    elif found != expected and not (decided <= found < expected and found in trained):
         words = f"`context` is {decided}"
         if expected != decided:
             words += f", which comes to {expected} there"

@@ -58,6 +58,8 @@ class Model:
     """`llamacpp`, `halogen`."""
     context: int | None = None
     """Tokens; of one slot."""
+    trained: int | None = None
+    """Tokens for which it was trained."""
     status: str | None = None
     """Of a router's: `loaded`, `unloaded`, ..."""
 
@@ -138,13 +140,14 @@ def _model(each: dict[str, Any]) -> Model:
     name = _text(each, "id")
     if name is None:
         raise Misshapen("a model without id")
-    meta = each.get("meta")
+    meta = {} if each.get("meta") is None else _table(each["meta"], "meta")
     status = each.get("status")
     return Model(
         id=name,
         aliases=_names(each, "aliases") or (),
         owner=_text(each, "owned_by"),
-        context=None if meta is None else _number(_table(meta, "meta"), "n_ctx"),
+        context=_number(meta, "n_ctx"),
+        trained=_number(meta, "n_ctx_train"),
         status=None if status is None else _text(_table(status, "status"), "value"),
     )
 
