@@ -1,15 +1,19 @@
 """Asking a server: what is sent, what comes back, and where an answer ends."""
 
+import gzip
 import json
+import socket
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
 
 from file_server import Answer, Cut, Reply, Seen, Server, redirect, started, status, whole
 from quadgen.problems import Unavailable
-from quadgen.server import client
+from quadgen.server import coming
 from quadgen.server.client import connected
 from quadgen.server.failures import NoAnswer
 
@@ -24,6 +28,24 @@ def said(value: Any) -> Answer:
 
 def events(*lines: bytes) -> Answer:
     return lambda _: Reply(200, {"Content-Type": "text/event-stream"}, list(lines))
+
+
+@contextmanager
+def drops(begins: bytes, then: bytes | None = None) -> Iterator[str]:
+    """A server that goes on for ever: the same again and again, or something else after how it begins."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def answer() -> None:
+        with suppress(OSError), listening.accept()[0] as accepted:
+            accepted.recv(4096)
+            accepted.sendall(begins)
+            while True:
+                time.sleep(0.05)
+                accepted.sendall(then or begins)
+
+    threading.Thread(target=answer, daemon=True).start()
+    with listening:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
 
 
 def refusal(server: Server, path: str = "/slots", **options: Any) -> NoAnswer:
@@ -110,7 +132,7 @@ def test_a_redirect_is_not_followed_with_the_key() -> None:
 
 
 def test_an_answer_without_end_or_in_drops_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "MOST", 1000)
+    monkeypatch.setattr(coming, "MOST", 1000)
 
     def drops(_: Seen) -> Reply:
         def body() -> Iterator[bytes]:
@@ -193,9 +215,54 @@ def test_an_event_that_is_an_error_or_none_ends_them(answer: Answer, reason: str
 
 
 def test_an_event_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "MOST", 1000)
+    monkeypatch.setattr(coming, "MOST", 1000)
     answer = events(b"data: ", b"x" * 600, b"x" * 600)
     with started({"/completion": answer}) as server, connected(server.url(), environ={}) as asked:
         came = asked.stream("/completion", {})
         with pytest.raises(NoAnswer, match="more than 1000 bytes"):
             next(came)
+
+
+def test_events_without_end_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coming, "MOST_EVENTS", 1000)
+    answer = events(*[b'data: {"n": 1}\n\n'] * 100)
+    with started({"/completion": answer}) as server, connected(server.url(), environ={}) as asked:
+        came = asked.stream("/completion", {})
+        with pytest.raises(NoAnswer, match="its answer has more than 1000 bytes"):
+            list(came)
+
+
+def test_comments_are_no_events_that_a_stream_goes_on_with() -> None:
+    def body() -> Iterator[bytes]:
+        for text in (*[b'data: {"n": 1}\n\n'] * 4, *[b": still there\n\n"] * 1000):
+            time.sleep(0.1)
+            yield text
+
+    with (
+        started({"/completion": lambda _: Reply(200, {}, body())}) as server,
+        connected(server.url(), environ={}) as asked,
+    ):
+        with pytest.raises(NoAnswer) as refused:
+            list(asked.stream("/completion", {}, timeout=0.3))
+        assert refused.value.reason == "its answer is not whole after 0.3 seconds"
+
+
+@pytest.mark.parametrize("begins", [b"HTTP/1.1 200 OK\r\nA: ", b"HTTP/1.1 100 Continue\r\n\r\n"])
+def test_headers_in_drops_are_given_up(begins: bytes) -> None:
+    with drops(begins) as url, connected(url, environ={}, timeout=0.3) as asked:
+        with pytest.raises(NoAnswer) as refused:
+            asked.get("/slots")
+        assert refused.value.reason.endswith("does not answer in time: it may be busy, or asleep and loading its model")
+
+
+def test_a_chunk_whose_length_comes_in_drops_is_given_up() -> None:
+    begins = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;"
+    with drops(begins, b"x") as url, connected(url, environ={}, timeout=0.3) as asked:
+        with pytest.raises(NoAnswer) as refused:
+            asked.get("/slots")
+        assert refused.value.reason == "its answer is not whole after 0.3 seconds"
+
+
+def test_a_compressed_answer_is_not_read() -> None:
+    with started({"/slots": whole(gzip.compress(bytes(1000)), {"Content-Encoding": "gzip"})}) as server:
+        assert refusal(server).reason == "its answer is compressed, although it was asked not to"

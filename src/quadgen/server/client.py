@@ -7,7 +7,6 @@ POST loads what it names, as for any client. Redirects are not followed: a key w
 import base64
 import json
 import re
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -18,10 +17,10 @@ import httpx
 from quadgen import __version__
 from quadgen.problems import Unavailable
 from quadgen.server.address import Address, address
+from quadgen.server.coming import Coming
 from quadgen.server.failures import Asked, NoAnswer, is_page, quoted, refused, said, unreachable
+from quadgen.server.patience import Patience
 
-MOST: Final = 16 * 2**20
-"""Bytes of an answer; /slots of 64 slots has 100 kB."""
 CONNECT: Final = 10.0
 """Seconds until there is a connection, at most."""
 _KEY: Final = re.compile(r"[!-~]+")
@@ -51,11 +50,11 @@ class Server:
     def told(self, path: str) -> tuple[str, Mapping[str, str]]:
         """GET, with the headers of the answer, whose names may be asked for in any case. Raises as `text` does."""
         asked = self._asked(path)
-        with self._sent("GET", path, None, self.timeout) as response:
-            body = self._body(response, asked, self.timeout)
-            if response.status_code != httpx.codes.OK:
-                raise refused(response.status_code, body, asked)
-            return body, response.headers
+        with self._sent("GET", path, None, self.timeout) as coming:
+            body = coming.text()
+            if coming.status != httpx.codes.OK:
+                raise refused(coming.status, body, asked)
+            return body, coming.headers
 
     def get(self, path: str) -> Any:  # noqa: ANN401 - what JSON holds
         """GET, as JSON. Raises `NoAnswer` unless the status is 200 and the body is that."""
@@ -85,10 +84,10 @@ class Server:
         event that is an error.
         """
         asked = self._asked(path)
-        with self._sent("POST", path, body, timeout or self.timeout) as response:
-            if response.status_code != httpx.codes.OK:
-                raise refused(response.status_code, self._body(response, asked, self.timeout), asked)
-            for arrived, line in _lines(_chunks(response, asked), asked):
+        with self._sent("POST", path, body, timeout or self.timeout) as coming:
+            if coming.status != httpx.codes.OK:
+                raise refused(coming.status, coming.text(), asked)
+            for arrived, line in coming.lines():
                 name, _, data = line.partition(b":")
                 if name not in {b"data", b"error"} or not data.strip():
                     continue
@@ -99,6 +98,7 @@ class Server:
                     raise asked.failed("one event of its answer is no object")
                 if name == b"error" or "error" in event:
                     raise asked.failed(f"it broke its answer off: {said(event) or 'it does not say why'}")
+                coming.patience.renew()
                 yield arrived, event
 
     def _asked(self, path: str) -> Asked:
@@ -107,37 +107,28 @@ class Server:
         )
 
     def _whole(self, method: str, path: str, body: Mapping[str, Any] | None, timeout: float) -> tuple[int, str]:
-        asked = self._asked(path)
-        with self._sent(method, path, body, timeout) as response:
-            return response.status_code, self._body(response, asked, timeout)
-
-    def _body(self, response: httpx.Response, asked: Asked, timeout: float) -> str:
-        until = time.monotonic() + timeout
-        pieces, have = [], 0
-        for _, piece in _chunks(response, asked):
-            have += len(piece)
-            if have > MOST:
-                raise asked.failed(f"its answer has more than {MOST} bytes: that is no answer of a server of models")
-            if time.monotonic() > until:
-                raise asked.failed(f"its answer is not whole after {timeout:g} seconds")
-            pieces.append(piece)
-        return b"".join(pieces).decode("utf-8", "replace")
+        with self._sent(method, path, body, timeout) as coming:
+            return coming.status, coming.text()
 
     @contextmanager
-    def _sent(self, method: str, path: str, body: Mapping[str, Any] | None, timeout: float) -> Iterator[httpx.Response]:
-        request = self._request(method, path, body, timeout)
-        failed: NoAnswer | None = None
-        response = None
-        try:
-            response = self._client.send(request, stream=True)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            failed = unreachable(error, self._asked(path))
-        if response is None or failed is not None:
-            raise failed or self._asked(path).failed("no answer")  # outside: what httpx raises holds the key
-        try:
-            yield response
-        finally:
-            response.close()
+    def _sent(self, method: str, path: str, body: Mapping[str, Any] | None, timeout: float) -> Iterator[Coming]:
+        asked = self._asked(path)
+        with Patience(timeout) as patience:
+            request = self._request(method, path, body, timeout)
+            request.extensions["trace"] = patience.trace
+            failed: NoAnswer | None = None
+            response = None
+            try:
+                response = self._client.send(request, stream=True)
+            except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+                late = patience.over and not isinstance(error, httpx.TimeoutException)
+                failed = unreachable(httpx.ReadTimeout("") if late else error, asked)
+            if response is None or failed is not None:
+                raise failed or asked.failed("no answer")  # outside: what httpx raises holds the key
+            try:
+                yield Coming(response=response, asked=asked, patience=patience)
+            finally:
+                response.close()
 
     def _request(self, method: str, path: str, body: Mapping[str, Any] | None, timeout: float) -> httpx.Request:
         times = httpx.Timeout(timeout, connect=min(timeout, CONNECT))
@@ -226,33 +217,3 @@ def _decoded(text: str, asked: Asked) -> Any:  # noqa: ANN401 - what JSON holds
         raise asked.failed("it answers with a page for people: is this the address of the server's API?", 200)
     start = quoted(text[:60])
     raise asked.failed(f"its answer is {f'no JSON, it begins: {start}' if start else 'empty'}", 200)
-
-
-def _chunks(response: httpx.Response, asked: Asked) -> Iterator[tuple[float, bytes]]:
-    """The pieces of a body with their times of arrival."""
-    chunks = response.iter_bytes()
-    while True:
-        failed: NoAnswer | None = None
-        piece = None
-        try:
-            piece = next(chunks, None)
-        except (httpx.HTTPError, OSError) as error:
-            failed = unreachable(error, asked)
-        if failed is not None:
-            raise failed
-        if piece is None:
-            return
-        yield time.monotonic(), piece
-
-
-def _lines(chunks: Iterator[tuple[float, bytes]], asked: Asked) -> Iterator[tuple[float, bytes]]:
-    """Cut at line feeds only: JSON may hold every other character that ends a line elsewhere."""
-    rest = b""
-    arrived = 0.0
-    for arrived, piece in chunks:
-        *lines, rest = (rest + piece).split(b"\n")
-        if len(rest) > MOST:
-            raise asked.failed(f"one event of its answer has more than {MOST} bytes")
-        yield from ((arrived, line.rstrip(b"\r")) for line in lines)
-    if rest:
-        yield arrived, rest
