@@ -22,6 +22,11 @@ SILENT = (
     "draft-simple requires a draft context"
 )
 NONE = "0.01.018.360 I spec common_specu: no implementations specified for speculative decoding"
+STATISTICS = (
+    "0.03.673.989 I spec common_specu: statistics      ngram-cache: #calls(b,g,a) = 1 29 29, #gen drafts = {0}, "
+    "#acc drafts = 1, #gen tokens = {1}, #acc tokens = {0}, dur(b,g,a) = 0.001, {1}.500, 0.014 ms"
+)
+"""To be filled with rounds, of which each has a token accepted, and with drafted tokens."""
 
 
 def log(*lines: str) -> LogRead:
@@ -163,14 +168,22 @@ def test_of_several_runs_the_counts_are_added_and_the_last_that_says_anything_is
 
 
 def test_statistics_go_on_from_request_to_request_and_begin_anew_in_a_new_run() -> None:
-    text = (
-        "0.03.673.989 I spec common_specu: statistics      ngram-cache: #calls(b,g,a) = 1 29 29, #gen drafts = {0}, "
-        "#acc drafts = 1, #gen tokens = {1}, #acc tokens = {0}, dur(b,g,a) = 0.001, {1}.500, 0.014 ms"
-    )
-    found = log(*(text.format(rounds, tokens) for rounds, tokens in [(2, 4), (5, 9), (1, 3), (4, 8)])).observation
+    found = log(*(STATISTICS.format(rounds, tokens) for rounds, tokens in [(2, 4), (5, 9), (1, 3), (4, 8)])).observation
     assert found.drafters == {"ngram-cache": Counts(drafted=17, accepted=9, rounds=9)}
     assert found.draft_seconds == {"ngram-cache": pytest.approx(0.018)}
     assert found.total == found.drafters["ngram-cache"]
+
+
+def test_the_statistics_of_each_server_of_a_router_go_on_by_themselves() -> None:
+    router = "0.00.014.657 I srv  llama_server: starting server in router mode. models will be automatically loaded"
+    told = [("[81] ", 2, 4), ("[82] ", 1, 1), ("[81] ", 5, 9), ("[82] ", 4, 8), ("[82] ", 1, 3)]
+    found = log(router, f"[81] {START}", *(
+        line for port, rounds, tokens in told
+        for line in (f"[82] {START}", f"{port}{STATISTICS.format(rounds, tokens)}")
+    ))  # fmt: skip
+    assert found.observation.drafters == {"ngram-cache": Counts(drafted=20, accepted=10, rounds=10)}
+    assert found.observation.draft_seconds == {"ngram-cache": pytest.approx(0.0215)}
+    assert found.observation.notes == ("the log is a router's: counts and state are of all its models together",)
 
 
 def test_what_systemd_says_of_a_unit_that_has_come_up_is_no_new_run() -> None:

@@ -12,8 +12,15 @@ _JOURNAL: Final = re.compile(
     r"|\d{9,11}\.\d{6}|\[ *\d+\.\d{6}\])(?: \S+ (?:\S+\[\d+\]|kernel):)? "
 )
 """The text outputs of journalctl(1), `podman logs --timestamps` and dmesg(1)."""
+_CHILD: Final = re.compile(r"\s*\[(\d+)\] ", re.ASCII)
 _OWN: Final = re.compile(r"\s*(?:\[\d+\] )?(?:\d+\.\d\d\.\d{3}\.\d{3} [A-Z] )?")
 """What llama-server does: a router the port of its child, and all but the oldest builds time and level."""
+
+
+def child(line: str) -> str:
+    """The port that a router puts before what one of its servers logs; empty before its own lines, or without one."""
+    found = _CHILD.match(_logged(line))
+    return found[1] if found else ""
 
 
 def bare(line: str) -> str:
@@ -21,15 +28,20 @@ def bare(line: str) -> str:
 
     Of a line that is longer than `LONGEST` only so much is read; nothing is raised, whatever the line holds.
     """
-    text = line[:LONGEST]
-    if "\x1b" in text:
-        text = _COLOUR.sub("", text)
-    if prefix := _JOURNAL.match(text):
-        text = text[prefix.end() :]
+    text = _logged(line)
     if text.startswith('{"'):
         return _message(text)
     own = _OWN.match(text)
     return text[own.end() if own else 0 :].rstrip()
+
+
+def _logged(line: str) -> str:
+    """A line without colours and what a journal puts in front."""
+    text = line[:LONGEST]
+    if "\x1b" in text:
+        text = _COLOUR.sub("", text)
+    prefix = _JOURNAL.match(text)
+    return text[prefix.end() :] if prefix else text
 
 
 def _message(text: str) -> str:

@@ -82,6 +82,8 @@ class Statistics:
     rates: tuple[float, ...]
     seconds: float | None
     """Time spent drafting; None where the build does not say."""
+    child: str = ""
+    """Which server of a router said it: its port."""
 
 
 Said = Timed | Accepted | Positions | Statistics

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from quadgen.log_lines import bare
+from quadgen.log_lines import bare, child
 from quadgen.observed import halogen_lines, llama_lines
 from quadgen.observed.counts import Counts
 from quadgen.observed.halogen_lines import Accounted
-from quadgen.observed.llama_lines import Said, Unreadable
+from quadgen.observed.llama_lines import Said, Statistics, Unreadable
 from quadgen.observed.log_blocks import blocks
 from quadgen.observed.log_book import Book
 from quadgen.observed.log_pieces import LONGEST, Piece, pieces
@@ -108,6 +108,8 @@ class _Reader:
         except Unreadable:
             self._refuse(number, line, words)
             return
+        if isinstance(found, Statistics):
+            found = replace(found, child=child(line))
         if found is not None:
             self._book.say(found)
             return

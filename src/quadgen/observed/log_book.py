@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from quadgen.log_lines import child
 from quadgen.observed.counts import Counts
 from quadgen.observed.halogen_lines import Accounted
 from quadgen.observed.llama_lines import Said, Statistics
@@ -14,6 +15,7 @@ from quadgen.observed.state import State
 from quadgen.server_log import Event
 
 _HEADLESS: Final = "the log begins within what is said of a request, which is not counted"
+_ROUTER: Final = "the log is a router's: counts and state are of all its models together"
 _RUNS: Final = "the log has {} runs of the server: counts are of all, the state is that of the last one"
 
 
@@ -32,18 +34,23 @@ class Book:
     _halogen: bool = False
     _llama: bool = False
     _headless: bool = False
+    _router: bool = False
 
     def say(self, said: Said | Accounted) -> None:
         """Add what a line says."""
         if isinstance(said, Statistics) and not self.run.follows(said):
-            self.close()
+            if said.child:
+                self.run.part(said)
+            else:
+                self.close()
         self.run.say(said)
 
     def note(self, event: Event) -> None:
-        """Add an event; a server that begins ends the run before it."""
+        """Add an event; a server that begins ends the run before it, if it is not one of a router's."""
+        self._router |= event.kind == "router-mode"
         if event.kind == "starting":
             # systemd says that it has started a unit when the server in it has begun long since
-            if self.run.touched and ".service" not in event.message + event.text:
+            if self.run.touched and ".service" not in event.message + event.text and not child(event.text):
                 self.close()
         elif event.kind == "listening":
             self.run.listening = True
@@ -101,7 +108,7 @@ class Book:
     @property
     def notes(self) -> tuple[str, ...]:
         """What else a person should know of the whole log."""
-        notes = (_HEADLESS,) if self._headless else ()
+        notes = (*((_HEADLESS,) if self._headless else ()), *((_ROUTER,) if self._router else ()))
         return notes if self.runs <= 1 else (*notes, _RUNS.format(self.runs))
 
     def _add(self, said: Statistics) -> None:

@@ -14,7 +14,9 @@ from quadgen.server_log import Event
 RECENT: Final = 64
 """Requests whose lines may lie apart, because slots and other threads log in between."""
 _MOST: Final = 64
-"""Events and drafters of a run that are remembered: there are a dozen, and a log may hold anything."""
+"""Events of a run that are remembered: there are a dozen, and a log may hold anything."""
+_TOLD: Final = 2048
+"""Drafters of a run whose statistics are remembered: a dozen of each server, of which a router starts many."""
 
 
 @dataclass(slots=True)
@@ -52,8 +54,8 @@ class Run:
     """Requests that drafted nothing."""
     drafting: Sums = field(default_factory=Sums)
     halogen: bool = False
-    statistics: dict[str, Statistics] = field(default_factory=dict)
-    """The newest of each drafter."""
+    statistics: dict[tuple[str, str], Statistics] = field(default_factory=dict)
+    """The newest of each drafter, of each server of a router: by `child` and `drafter`."""
     events: dict[str, Event] = field(default_factory=dict)
     """The first of each message, in their order."""
     listening: bool = False
@@ -82,8 +84,13 @@ class Run:
 
     def follows(self, said: Statistics) -> bool:
         """Whether statistics go on from those before: they only grow as long as the server runs."""
-        before = self.statistics.get(said.drafter)
+        before = self.statistics.get((said.child, said.drafter))
         return before is None or (before.drafted <= said.drafted and before.accepted <= said.accepted)
+
+    def part(self, said: Statistics) -> None:
+        """End what a server of a router has counted: another one has its port, and these statistics."""
+        key = said.child, said.drafter
+        self.statistics[f"{said.child} {len(self.statistics)}", said.drafter] = self.statistics.pop(key)
 
     def say(self, said: Said | Accounted) -> None:
         """Add what a line says."""
@@ -96,8 +103,9 @@ class Run:
                 if self._last is not None and self._last.key == said.key:
                     self._place(self._last, said.rates)
             case Statistics():
-                if said.drafter in self.statistics or len(self.statistics) < _MOST:
-                    self.statistics[said.drafter] = said
+                key = said.child, said.drafter
+                if key in self.statistics or len(self.statistics) < _TOLD:
+                    self.statistics[key] = said
             case Accounted():
                 self._account(said)
 
