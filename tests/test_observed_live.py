@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import captures
 from quadgen.observed import answers
 from quadgen.observed.answers import Health, Misshapen, Model, Properties, Slot
-from quadgen.observed.live import ENOUGH, Seen, observation
+from quadgen.observed.live import Seen, observation
 from quadgen.observed.metrics import Scrape, parse
 from quadgen.observed.state import Observation, State
 
@@ -71,7 +71,7 @@ def test_a_server_that_has_served_nothing_says_whether_it_speculates_but_not_whe
     found = [judge(slots=each, scrapes=(STILL,)) for each in slots]
     assert [one.state for one in found] == [State.OFF, State.OFF, State.IDLE]
     assert {one.requested for one in found} == {None}
-    why = "/slots says that nothing speculates; whether it was asked to is not known before a slot has run a task"
+    why = "/slots says that nothing speculates; whether it was asked to is said by a slot after its first task"
     assert found[0].reasons[0] == why
 
 

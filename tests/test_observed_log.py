@@ -156,6 +156,12 @@ def test_drafts_that_are_hardly_ever_accepted_are_not_speculation(accepted: int,
     )  # fmt: skip
 
 
+def test_drafts_that_are_too_few_to_condemn_a_drafter_are_said_to_be() -> None:
+    few, more = (log(timed(0, 1, 20), drafted(0, 1, 0, of, "1.00")).observation.reasons for of in (8, 894))
+    assert few == ("0 of 8 drafted tokens were accepted in 1 request, which is too few to say much",)
+    assert "few" not in more[0]
+
+
 def test_of_several_runs_the_counts_are_added_and_the_last_that_says_anything_is_the_state() -> None:
     one = [START, timed(0, 1, 20), drafted(0, 1, 6, 9, "3.00")]
     found = log(*one, START, SILENT, timed(0, 1, 40), START)

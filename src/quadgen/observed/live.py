@@ -7,17 +7,12 @@ load_model).
 """
 
 from dataclasses import dataclass
-from typing import Final
 
-from quadgen.evidence.row import LEAST_ACCEPTANCE
 from quadgen.observed.answers import Health, Model, Properties, Slot
 from quadgen.observed.counts import Counts
 from quadgen.observed.metrics import Scrape, between, counts
 from quadgen.observed.noting import notes
-from quadgen.observed.state import Observation, State, judged
-
-ENOUGH: Final = round(1 / LEAST_ACCEPTANCE)
-"""Drafted tokens of which one should be accepted, if any ever is: fewer in a window do not outweigh the whole time."""
+from quadgen.observed.state import ENOUGH, Observation, State, doubt, judged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +65,7 @@ class Seen:
 def observation(source: str, seen: Seen) -> Observation:
     """Judge what was seen of the server at `source`."""
     total, window = seen.total, seen.window
+    # a window of fewer does not outweigh the whole time
     weighed = window if window is not None and (window.drafted or 0) >= ENOUGH else total
     state, why = _state(seen, weighed)
     return Observation(
@@ -102,7 +98,7 @@ def _state(seen: Seen, weighed: Counts | None) -> tuple[State, str]:
         )
         return State.NOT_RUNNING, why
     if seen.requested is None:
-        why = "/slots says that nothing speculates; whether it was asked to is not known before a slot has run a task"
+        why = "/slots says that nothing speculates; whether it was asked to is said by a slot after its first task"
         return State.OFF, why
     return State.OFF, "/slots says that nothing speculates, and that nothing was asked to"
 
@@ -149,6 +145,4 @@ def _counted(weighed: Counts | None, when: str) -> tuple[str, ...]:
         return (f"it drafted nothing {when}",)
     if weighed.accepted is None:
         return (f"it drafted {weighed.drafted} tokens {when}; how many were accepted is not known",)
-    never = judged(weighed) is State.NEVER_ACCEPTED
-    few = ", which is too few to say much" if never and weighed.drafted < ENOUGH else ""
-    return (f"{weighed.accepted} of {weighed.drafted} drafted tokens were accepted {when}{few}",)
+    return (f"{weighed.accepted} of {weighed.drafted} drafted tokens were accepted {when}{doubt(weighed)}",)

@@ -4,7 +4,7 @@ from typing import Final
 
 from quadgen.observed.counts import Counts
 from quadgen.observed.log_run import Run
-from quadgen.observed.state import State, judged
+from quadgen.observed.state import State, doubt, judged
 from quadgen.server_log import Event, Severity
 
 _NOTHING: Final = frozenset({"no-drafters"})
@@ -59,7 +59,8 @@ def _unknown(run: Run, failed: list[Event]) -> str:
 
 
 def _rate(counts: Counts) -> str:
-    return f"{counts.accepted} of {counts.drafted} drafted tokens were accepted in {_many(counts.requests, 'request')}"
+    requests = _many(counts.requests, "request")
+    return f"{counts.accepted} of {counts.drafted} drafted tokens were accepted in {requests}{doubt(counts)}"
 
 
 def _line(event: Event) -> str:

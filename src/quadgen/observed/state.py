@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from quadgen.evidence.row import LEAST_ACCEPTANCE
 from quadgen.observed.counts import Counts
+
+ENOUGH: Final = round(1 / LEAST_ACCEPTANCE)
+"""Drafted tokens of which one should be accepted, if any ever is: fewer condemn no drafter."""
 
 
 class State(StrEnum):
@@ -55,3 +59,9 @@ def judged(counts: Counts | None) -> State | None:
     if counts is None or not counts.drafted or counts.accepted is None:
         return None
     return State.NEVER_ACCEPTED if counts.accepted < counts.drafted * LEAST_ACCEPTANCE else State.RUNNING
+
+
+def doubt(counts: Counts) -> str:
+    """What to say behind counts that condemn a drafter and are too few for it; else empty."""
+    few = judged(counts) is State.NEVER_ACCEPTED and (counts.drafted or 0) < ENOUGH
+    return ", which is too few to say much" if few else ""
