@@ -12,7 +12,7 @@ from quadgen.observed import answers
 from quadgen.observed.answers import Health, Misshapen, Model, Properties, Slot
 from quadgen.observed.live import Seen, observation
 from quadgen.observed.metrics import Scrape, parse
-from quadgen.observed.state import Observation, State
+from quadgen.observed.state import ENOUGH, Observation, State
 
 STILL = Scrape(engine="llama.cpp", generated=0, seconds=0.0, drafted=0, accepted=0, rounds=0)
 DRAFTED = replace(STILL, generated=1000, seconds=10.0, drafted=400, accepted=300, rounds=50)
