@@ -78,6 +78,7 @@ def test_the_time_of_a_request_is_that_of_generating_and_not_of_its_prompt() -> 
         f"Nov  9 03:28:00 claw chat[812]: {SLOT}",
         f"2026-11-29T23:28:00+0100 claw llama-server[812]: 0.03.673.924 I {SLOT}",
         f"2026-11-29T23:28:00.123456789+01:00 0.03.673.924 I {SLOT}",
+        f"2026-11-29T23:28:00.123456789+01:00 stderr F [53409] 0.03.673.924 I {SLOT}",
     ],
 )
 def test_what_a_router_a_journal_or_the_server_puts_in_front_does_not_matter(prefix: str, line: str) -> None:
@@ -85,6 +86,10 @@ def test_what_a_router_a_journal_or_the_server_puts_in_front_does_not_matter(pre
     assert getattr(one(prefix + line), "accepted", 0) == getattr(one(line), "accepted", 0)
     message = json.dumps({"type": "log", "time": 1, "level": "info", "msg": f"{SLOT}{line}\n"})
     assert one(message) == one(SLOT + line)
+    driver = {"log": f"{prefix}{line}\r\n", "stream": "stderr", "time": "2026-11-29T23:28:00.123456789Z"}
+    journal = {"PRIORITY": "6", "MESSAGE": prefix + line, "_PID": "812"}
+    if prefix.startswith(("[", "0", SLOT)):  # what servers themselves write
+        assert one(json.dumps(driver)) == one(json.dumps(journal)) == one(prefix + line)
 
 
 BAD = [

@@ -9,9 +9,11 @@ LONGEST: Final = 16_384
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _JOURNAL: Final = re.compile(
     r"(?:(?:[A-Z][a-z]{2} )?(?:[A-Z][a-z]{2} [ \d]\d [\d:.]{8,15}|\d{4}-\d\d-\d\d[T ][\d:.]{8,18}\S*(?: [A-Z]{3,5})?)"
-    r"|\d{9,11}\.\d{6}|\[ *\d+\.\d{6}\])(?: \S+ (?:\S+\[\d+\]|kernel):)? "
+    r"|\d{9,11}\.\d{6}|\[ *\d+\.\d{6}\])(?: \S+ (?:\S+\[\d+\]|kernel):| std(?:out|err) [FP])? "
 )
-"""The text outputs of journalctl(1), `podman logs --timestamps` and dmesg(1)."""
+"""The text outputs of journalctl(1), `podman logs --timestamps` and dmesg(1), and files of `--log-driver k8s-file`."""
+_MESSAGE: Final = ("msg", "MESSAGE", "log")
+"""Where a line of JSON has the words: `--log-jsonl`, journalctl's, and files of `--log-driver json-file`."""
 _CHILD: Final = re.compile(r"\s*\[(\d+)\] ", re.ASCII)
 _OWN: Final = re.compile(r"\s*(?:\[\d+\] )?(?:\d+\.\d\d\.\d{3}\.\d{3} [A-Z] )?")
 """What llama-server does: a router the port of its child, and all but the oldest builds time and level."""
@@ -24,31 +26,29 @@ def child(line: str) -> str:
 
 
 def bare(line: str) -> str:
-    """Return the words of a line, without its end: what was logged, or the `msg` of a line of `--log-jsonl`.
+    """Return the words of a line, without its end: what was logged, or the message of a line of JSON.
 
     Of a line that is longer than `LONGEST` only so much is read; nothing is raised, whatever the line holds.
     """
     text = _logged(line)
-    if text.startswith('{"'):
-        return _message(text)
     own = _OWN.match(text)
     return text[own.end() if own else 0 :].rstrip()
 
 
 def _logged(line: str) -> str:
-    """A line without colours and what a journal puts in front."""
+    """A line without colours and what a journal puts in front or around."""
     text = line[:LONGEST]
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
     prefix = _JOURNAL.match(text)
-    return text[prefix.end() :] if prefix else text
+    text = text[prefix.end() :] if prefix else text
+    return _message(text) if text.startswith('{"') else text
 
 
 def _message(text: str) -> str:
-    """The words of a line of `--log-jsonl`; any other line as it is."""
+    """The message of a line of JSON; any other line as it is."""
     try:
         record = json.loads(text)
     except (ValueError, RecursionError):  # cut off, no JSON, or a hundred thousand brackets
-        return text.rstrip()
-    message = record.get("msg")
-    return (message if isinstance(message, str) else text).rstrip()
+        return text
+    return next((said for said in map(record.get, _MESSAGE) if isinstance(said, str)), text)
