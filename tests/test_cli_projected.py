@@ -55,6 +55,14 @@ MODELS = ["--target-model", "t.gguf", "--draft-model", "d.gguf"]
             "Invalid value for --server-args: these cannot be split into words: no closing quotation",
         ),
         (
+            ["plain", "--project", *SERVER, *MODELS, "--server-args=-t 1 --spec-type ngram-cache"],
+            "Invalid value for --server-args: --spec-type is none of them: --project decides what drafts",
+        ),
+        (
+            ["plain", "--project", *SERVER, *MODELS, "--server-args=--log-disable"],
+            "Invalid value for --server-args: --log-disable is none of them",
+        ),
+        (
             ["plain", "--project", *SERVER, *MODELS, "--verify-cost", "x"],
             "Invalid value for --verify-cost: 'x' is no number",
         ),

@@ -13,7 +13,7 @@ from quadgen.cli.progress import step
 from quadgen.cli.triage_asking import Asked
 from quadgen.cli.triage_files import Files
 from quadgen.facts.kinds import COSTS
-from quadgen.projecting import NGRAM, Ask, Clock, Point, Projection, parted, project
+from quadgen.projecting import NGRAM, Ask, Clock, Point, Projection, forbidden, parted, project
 from quadgen.triage import Band, Drafter, Question, Started, figures
 
 Words = tuple[str, ...]
@@ -66,6 +66,7 @@ def ask(run: Run, asked: Asked, *, environ: Mapping[str, str]) -> Ask:
     """What is to be run. Raises `typer.BadParameter`, or `Rejected` where the acceptance is a file that says none."""
     drafter = values.named("--drafter", asked.drafter)
     spec_type = _runs_a_model(drafter)
+    widths = values.widths("--width", asked.width)
     started = None if asked.attachment is None else asked.attachment.started
     server, base, drafting = _named(run, drafter, asked) if started is None else _of_fleet(run, started)
     return Ask(
@@ -73,8 +74,8 @@ def ask(run: Run, asked: Asked, *, environ: Mapping[str, str]) -> Ask:
         base=(*base, *_words(run.server_args)),
         spec_type=spec_type,
         drafting=drafting,
-        widths=values.widths("--width", asked.width) or drafter.widths,
-        acceptances=_band(asked, drafter, environ).ends,
+        widths=widths or drafter.widths,
+        acceptances=_band(asked, drafter, widths, environ).ends,
         clock=Clock(run.clock),
         samples=run.samples,
     )
@@ -102,10 +103,10 @@ def _of_fleet(run: Run, started: Started) -> tuple[str, Words, Words]:
     return run.server or started.program, base, drafting
 
 
-def _band(asked: Asked, drafter: Drafter, environ: Mapping[str, str]) -> Band:
+def _band(asked: Asked, drafter: Drafter, widths: Sequence[int], environ: Mapping[str, str]) -> Band:
     if asked.acceptance is None:
         return Band()
-    return values.band("--acceptance", asked.acceptance) or Files(environ).acceptance(asked.acceptance, drafter)
+    return values.band("--acceptance", asked.acceptance) or Files(environ).acceptance(asked.acceptance, drafter, widths)
 
 
 def _runs_a_model(drafter: Drafter) -> str:
@@ -121,9 +122,12 @@ def _runs_a_model(drafter: Drafter) -> str:
 
 def _words(text: str | None) -> list[str]:
     try:
-        return shlex.split(text or "")
+        words = shlex.split(text or "")
     except ValueError as error:
         raise values.bad("--server-args", f"these cannot be split into words: {error}".lower()) from None
+    if (name := forbidden(words)) is not None:
+        raise values.bad("--server-args", f"{name} is none of them: --project decides what drafts, and must be let in")
+    return words
 
 
 def filled(asked: Asked, found: Projection) -> Asked:

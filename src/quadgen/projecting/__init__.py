@@ -6,8 +6,8 @@ It starts one server for each setting and sample, asks it, and leaves none behin
 and the cost of verifying that the formula takes, and by how much the formula then misses what was measured.
 """
 
-from quadgen.projecting.asking import NGRAM, PROMPT, Ask, Clock, parted
+from quadgen.projecting.asking import NGRAM, PROMPT, Ask, Clock, forbidden, parted
 from quadgen.projecting.fitting import Point, Projection
 from quadgen.projecting.work import able, project
 
-__all__ = ["NGRAM", "PROMPT", "Ask", "Clock", "Point", "Projection", "able", "parted", "project"]
+__all__ = ["NGRAM", "PROMPT", "Ask", "Clock", "Point", "Projection", "able", "forbidden", "parted", "project"]

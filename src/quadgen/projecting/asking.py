@@ -20,6 +20,15 @@ _OWN: Final = ("--host", "--port", "--api-key", "--api-key-file", "--api-prefix"
                "--alias")  # fmt: skip
 """Options with one argument that are set here, or that would keep quadgen from asking."""
 _OWN_ALONE: Final = frozenset({"--log-disable", "--log-jsonl", "--no-slots", "--no-webui", "--no-ui"})
+_DECIDED: Final = frozenset({
+    "--spec-type", "--spec-default", "--spec-draft-n-max", "--spec-draft-n-min", "--spec-draft-p-min",
+    "--spec-synth-len", "--spec-synth-rates",
+})  # fmt: skip
+"""What each setting decides anew. Of --spec-type the server takes all that it is given, for the target alone too."""
+_HIDING: Final = frozenset({
+    "--api-key", "--api-key-file", "--api-prefix", "--ssl-key-file", "--ssl-cert-file", "--log-disable", "--log-jsonl",
+})  # fmt: skip
+"""Without these it is asked on loopback, and its log read; the rest of `_OWN` is overruled where it is given."""
 _SPECULATING: Final = ("--spec-", "--draft", "--lookup-cache-")
 _ADDED: Final = ("--parallel", "1", "--cache-ram", "0", "--metrics", "--slots", "--log-verbosity", "4")
 """One request at a time, none of whose work is kept; the counters, and the time of drafting, which is said at 4."""
@@ -128,10 +137,15 @@ def parted(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     drafting: list[str] = []
     for option in _options(arguments):
         name = option[0]
-        if name in _OWN or name in _OWN_ALONE or name in {"--spec-type", "--spec-draft-n-max", "--spec-draft-n-min"}:
+        if name in _OWN or name in _OWN_ALONE or name in _DECIDED:
             continue
         (drafting if name.startswith(_SPECULATING) else base).extend(option)
     return tuple(base), tuple(drafting)
+
+
+def forbidden(arguments: Sequence[str]) -> str | None:
+    """The first option of a user's that an `Ask` decides itself, or that would hide the server; None without one."""
+    return next((word for word in arguments if word in _DECIDED or word in _HIDING), None)
 
 
 def _options(arguments: Sequence[str]) -> Iterator[list[str]]:
