@@ -53,6 +53,9 @@ def test_a_server_with_a_key_says_what_it_wants_to_all_but_health(tmp_path: Path
             look(server)
         with connected(server.url, environ={}, api_key="wrong") as other:
             assert refusal(other, "/slots").reason == "it does not accept this API key (401)"
+        with connected(server.url.replace("//", "//anna:pass@"), environ={}, api_key="right") as other:
+            told = "it does not accept this API key, or this user (401): a proxy that takes user and password must"
+            assert refusal(other, "/slots").reason.startswith(told)
         with connected(server.url, environ={"LLAMA_API_KEY": "right"}) as other:
             assert observation("x", look(other)).state is State.OFF
 

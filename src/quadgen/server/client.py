@@ -103,8 +103,9 @@ class Server:
 
     def _asked(self, path: str) -> Asked:
         return Asked(
-            base=self.url, netloc=self.address.netloc, path=path.partition("?")[0], key=self._key, model=self.model
-        )
+            base=self.url, netloc=self.address.netloc, path=path.partition("?")[0], key=self._key,
+            user=self.address.user is not None, model=self.model,
+        )  # fmt: skip
 
     def _whole(self, method: str, path: str, body: Mapping[str, Any] | None, timeout: float) -> tuple[int, str]:
         with self._sent(method, path, body, timeout) as coming:
@@ -201,7 +202,7 @@ def _client(where: Address) -> httpx.Client:
 
 
 def _credentials(where: Address, key: str | None) -> dict[str, str]:
-    """llama-server takes a key from either header, so a user of a proxy before it leaves it the second."""
+    """llama-server takes a key from the second header where the first is empty: a proxy has to keep that to itself."""
     if where.user is not None:
         pair = base64.b64encode(":".join(where.user).encode()).decode()
         return {"Authorization": f"Basic {pair}"} | ({"X-Api-Key": key} if key else {})

@@ -48,6 +48,8 @@ class Asked:
     """`/metrics`."""
     key: bool = False
     """Whether an API key was sent."""
+    user: bool = False
+    """Whether a user and a password were."""
     model: str | None = None
 
     def failed(self, reason: str, status: int | None = None) -> NoAnswer:
@@ -142,6 +144,11 @@ def _refusal(status: int, words: str | None, page: bool, asked: Asked) -> str:  
 
 
 def _locked(status: int, own: str, asked: Asked) -> str:
+    if asked.key and asked.user:
+        proxy = (
+            "a proxy that takes user and password must not hand them on (Authorization), or llama-server sees no key"
+        )
+        return f"it does not accept this API key, or this user ({status}): {proxy}"
     if asked.key:
         return f"it does not accept this API key ({status})"
     if status == HTTPStatus.UNAUTHORIZED:
