@@ -196,7 +196,11 @@ def test_a_server_that_dies_midway_says_in_which_prompt(here: Path, stack: ExitS
     assert done.err.rstrip().endswith("(in prompt 2 of 3)")
 
 
-@pytest.mark.parametrize("words", [("--width", "0"), ("--tokens", "1"), ("--timeout", "0"), ("--width", "many")])
+@pytest.mark.parametrize(
+    "words",
+    [("--width", "0"), ("--tokens", "1"), ("--timeout", "0"), ("--timeout", "inf"), ("--timeout", "1e12"),
+     ("--width", "many")],
+)  # fmt: skip
 def test_a_setting_that_cannot_be_is_a_mistake_of_usage(words: tuple[str, str], here: Path) -> None:
     assert quadgen("agreement", "http://127.0.0.1:1", "http://127.0.0.1:1", *words, cwd=here).status == 2
 

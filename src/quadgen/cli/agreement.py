@@ -41,7 +41,7 @@ def command(  # noqa: PLR0913 - one for each option
         str | None, typer.Option("--draft-model", metavar="NAME", help="The same for the drafter's server.")
     ] = None,
     timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=1, help="How long one answer may take.")
+        float, typer.Option("--timeout", metavar="SECONDS", min=1, max=86_400, help="How long one answer may take.")
     ] = 600,
     format: ShapeOption = Shape.TEXT,  # noqa: A002 - the option's name
 ) -> None:
