@@ -19,6 +19,7 @@ ROW = """\
 HEAD = "{spec_types: [draft-mtp]}"
 SEVEN = "{spec_types: [draft-mtp], draft_n_max: 7}"
 NONE = "{spec_types: []}"
+HALOGEN = "engine: halogen, build: 0.17.0, backend: rocm"
 
 
 def row(name: str, **said: object) -> str:
@@ -69,6 +70,22 @@ def test_the_comparator_of_another_setting_counts_as_well() -> None:
 )
 def test_what_a_round_yields_follows_from_acceptance_and_width(more: str, commit: float) -> None:
     assert values(found(row("a", more=more)))[1] == commit
+
+
+@pytest.mark.parametrize(("more", "commit"), [(", acceptance: 0.9", None), (", tokens_per_round: 1.9", 1.9)])
+def test_the_width_of_halogens_head_is_not_llama_cpps(more: str, commit: float | None) -> None:
+    said = row("a", more=more).replace("engine: llama.cpp, build: b10715, backend: cuda", HALOGEN)
+    text = f"""\
+version: 1
+measurements: [rows.yml]
+engines: {{own: {{kind: halogen, build: 0.17.0, backends: [rocm], image: "ghcr.io/peonist-ai/x:0.17.0"}}}}
+models: {{own: {{file: own.hgn, id: mine}}}}
+hosts: {{claw: {{model: own, backend: rocm, memory: 128GiB, {CARD}}}}}
+"""
+    files = {"fleet.yml": text, "rows.yml": f"version: 1\nmeasurements:\n{said}"}
+    compiled = compile_fleet("fleet.yml", Memory({name: each.encode() for name, each in files.items()}))
+    (service,) = compiled.resolved.hosts["claw"]
+    assert values(figures_of(service, compiled.resolved.gate.ledger, "prose")) == (50, commit, 1 / 20)
 
 
 def test_an_acceptance_of_lookups_says_nothing_of_a_round_for_their_widths_differ() -> None:

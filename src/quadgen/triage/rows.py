@@ -13,7 +13,7 @@ from quadgen.triage.target import Figures
 
 _WALL: Final = "tok/s"
 _WHOLE: Final = frozenset({"draft-simple", "draft-mtp", "draft-eagle3"})
-"""Types that draft as many tokens as they may in every round, where no option says otherwise."""
+"""Types of llama-server that draft as many tokens as they may in every round, where no option says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ def _commit(side: _Side) -> Given | None:
         return None
     if row.tokens_per_round is not None:
         return Given(value=row.tokens_per_round, source=source)
-    if row.acceptance is None or setting.flags or not setting.spec_types <= _WHOLE:
-        return None
+    if row.engine != "llama.cpp" or row.acceptance is None or setting.flags or not setting.spec_types <= _WHOLE:
+        return None  # the head of another engine has a width that nobody here knows
     return Given(value=1 + row.acceptance * (setting.draft_n_max or DEFAULT_WIDTH), source=source)
 
 
