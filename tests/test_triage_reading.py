@@ -123,6 +123,7 @@ def test_the_time_of_drafting_is_not_that_of_verifying() -> None:
 def test_a_plain_step_of_another_source_will_do() -> None:
     cost = reading.verify_cost(log(DRAFTING), Given(value=0.020, source="--target-step"))
     assert cost.factor(9) == pytest.approx(3.1)
+    assert cost.source == "x.log: 3.1 passes for 9 tokens beside 20 ms from --target-step, drafting included"
 
 
 def test_the_acceptance_of_a_log_is_the_one_that_gives_its_tokens_per_round() -> None:
@@ -199,6 +200,19 @@ def test_the_command_takes_all_of_it_from_logs(tmp_path: Path) -> None:
     ):
         assert f"{line}\n" in done.out
     assert "engine-internal" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "beside"),
+    [([], "40 ms from the target's step"), (["--plain-step", "20"], "20 ms from --plain-step")],
+)
+def test_a_plain_step_that_is_known_goes_before_that_of_the_target(
+    tmp_path: Path, words: list[str], beside: str
+) -> None:
+    (tmp_path / "x.log").write_text(DRAFTING, encoding="utf-8")
+    asked = ["--target-rate", "25", "--drafter", "ngram-cache", "--verify-log", "x.log", *words]
+    done = quadgen("triage", *asked, "--format", "json", cwd=tmp_path)
+    assert beside in json.loads(done.out)["verify"]["source"]
 
 
 def test_an_option_goes_before_a_log(tmp_path: Path) -> None:

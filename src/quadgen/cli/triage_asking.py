@@ -115,5 +115,5 @@ def _draft_step(asked: Asked, drafter: Drafter, step: float | None, files: Files
 def _verify(asked: Asked, facing: Target, files: Files) -> VerifyCost:
     if asked.verify_log is None:
         return VerifyCost()
-    plain = Given(value=facing.step, source="the target's step") if not facing.drafts else facing.plain
-    return reading.verify_cost(files.log(asked.verify_log), plain)
+    step = None if facing.drafts else Given(value=facing.step, source="the target's step")
+    return reading.verify_cost(files.log(asked.verify_log), facing.plain or step)

@@ -70,6 +70,8 @@ def verify_cost(read: LogRead, plain_step: Given | None) -> VerifyCost:
         raise _unsaid(f"{name} contradicts a plain step of {took}", "take both from one machine, alone with its work")
     tokens = max(2, round(counts.width) + 1)
     source = f"{name}: {factor:.3g} passes for {tokens} tokens"
+    if step.source != name:
+        source += f" beside {step.value * 1000:.4g} ms from {step.source}"
     if not drafting:
         source += ", drafting included"
     return VerifyCost(factor=Verify(points=((tokens, factor),)), source=source, measured=True)
