@@ -62,3 +62,9 @@ def test_a_file_without_prompts_is_refused(data: bytes, line: int, why: str) -> 
     assert (problem.code, problem.message) == (CODE, f"mine.txt is no file of prompts: {why}")
     assert problem.place is not None
     assert problem.place.line == line
+
+
+def test_half_a_character_is_no_text() -> None:
+    with pytest.raises(Rejected) as refused:
+        prompts("p.jsonl", b'{"prompt": "whole"}\n{"prompt": "half \\ud800"}\n')
+    assert [problem.place.line for problem in refused.value.problems if problem.place] == [2]

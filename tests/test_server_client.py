@@ -266,3 +266,18 @@ def test_a_chunk_whose_length_comes_in_drops_is_given_up() -> None:
 def test_a_compressed_answer_is_not_read() -> None:
     with started({"/slots": whole(gzip.compress(bytes(1000)), {"Content-Encoding": "gzip"})}) as server:
         assert refusal(server).reason == "its answer is compressed, although it was asked not to"
+
+
+def test_a_name_that_is_no_text_is_refused_before_it_is_sent() -> None:
+    with (
+        pytest.raises(Unavailable, match=r"^the name of the model is no text$"),
+        connected("claw:1", environ={}, model="\udcff"),
+    ):
+        pass
+
+
+def test_half_a_character_of_a_servers_own_can_be_sent_back() -> None:
+    with started({"/tokenize": said({})}) as server, connected(server.url(), environ={}) as asked:
+        asked.post("/tokenize", {"content": "\ud800"})
+        assert json.loads(server.seen[0].body) == {"content": "\ud800"}
+        assert server.seen[0].headers["Content-Type"] == "application/json"

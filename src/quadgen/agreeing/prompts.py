@@ -16,6 +16,8 @@ SHIPPED: Final = (
 )  # fmt: skip
 """Names of `data/prompts`, in the order in which they are asked."""
 _BETWEEN: Final = re.compile(r"^---[ \t]*$", re.MULTILINE)
+_HALF: Final = re.compile(r"[\ud800-\udfff]")
+"""Half a character, which JSON can write alone and nothing can send."""
 _HINT: Final = "texts with a line --- between them, or a JSON object with `prompt` on each line"
 
 
@@ -70,7 +72,7 @@ def _lines(name: str, text: str) -> list[Prompt]:
             wrong.append(_wrong(name, number, "the line is no JSON", line))
             continue
         asked = told.get("prompt") if isinstance(told, dict) else None
-        if not isinstance(asked, str) or not asked.strip():
+        if not isinstance(asked, str) or not asked.strip() or _HALF.search(asked):
             wrong.append(_wrong(name, number, "the line is no object with a text `prompt`", line))
             continue
         called = told.get("name", told.get("id", number))

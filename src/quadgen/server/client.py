@@ -24,6 +24,8 @@ from quadgen.server.patience import Patience
 CONNECT: Final = 10.0
 """Seconds until there is a connection, at most."""
 _KEY: Final = re.compile(r"[!-~]+")
+_HALF: Final = re.compile(r"[\ud800-\udfff]")
+"""Half a character: what is no UTF-8 on a command line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -142,8 +144,8 @@ class Server:
         return self._client.build_request(
             method,
             url.copy_merge_params(query) if query else url,
-            json=body,
-            headers=dict(self._headers),
+            content=None if body is None else json.dumps(body).encode(),  # in ASCII: a name can hold half a character
+            headers={**self._headers, **({} if body is None else {"Content-Type": "application/json"})},
             timeout=times,
         )
 
@@ -164,6 +166,8 @@ def connected(
     """
     where = address(url)
     key = api_key if api_key is not None else _first(environ.get("LLAMA_API_KEY", ""))
+    if model is not None and _HALF.search(model):
+        raise Unavailable("the name of the model is no text")
     if key is not None and not _KEY.fullmatch(key):
         raise Unavailable("the API key holds characters that no key has")
     with _client(where) as client:
