@@ -150,3 +150,11 @@ def test_over_all_rounds_the_rate_is_between_that_of_both_kinds(
 def test_rounds_that_draft_weigh_by_their_time_and_not_by_their_tokens() -> None:
     # 1 round of 9 tokens in 0.2 s beside 3 plain passes of 0.1 s
     assert overall(0.25, 45, 10, 9) == pytest.approx((9 + 3) / (0.2 + 0.3))
+
+
+def test_the_length_of_rounds_of_any_width_is_known_at_once() -> None:
+    assert accepted_length(0.5, 10**15) == pytest.approx(2.0)
+    assert accepted_length(1.0, 10**15) == 10**15 + 1
+    assert accepted_length(0.0, 10**15) == 1.0
+    assert accepted_length(0.999, 10_001) == pytest.approx(accepted_length(0.999, 10_000), rel=1e-4)
+    assert acceptance_for(3.0, 1e15) == pytest.approx(2 / 3)

@@ -216,3 +216,22 @@ def test_a_count_is_read_back_to_six_digits_as_a_stream_of_c_prints_it(count: in
     scrape = parse("m", f"{DRAFTED} {float(count):g}\n{ACCEPTED} 0\n")
     assert abs((scrape.drafted or 0) - count) <= scrape.steps.get("drafted", 0.0) / 2
     assert ("drafted" in scrape.steps) == (count >= 999999.5 and scrape.drafted != 0)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "llamacpp:tokens_predicted_total 1e300",
+        'llamacpp:spec_decode_num_accepted_tokens_per_pos_total{position="000000000999999999"} 1',
+    ],
+)
+def test_a_number_that_no_counter_gets_to_is_refused(line: str) -> None:
+    with pytest.raises(Rejected):
+        parse("m", line)
+
+
+def test_next_to_no_time_gives_no_rate() -> None:
+    assert (
+        counts(parse("m", "llamacpp:tokens_predicted_total 5\nllamacpp:tokens_predicted_seconds_total 1e-320")).rate
+        is None
+    )

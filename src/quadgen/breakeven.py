@@ -21,6 +21,8 @@ whatever the width. A CPU was seen at 5.7 for 8 tokens, so measure it (docs/tria
 WIDEST: Final = 4096
 """Tokens that a round may draft."""
 _PRECISE: Final = 1e-12
+_STEPS: Final = 10_000
+"""Tokens of a round up to which they are added up one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,11 @@ def accepted_length(p: float, width: float) -> float:
     """
     length = 1.0
     whole = int(width)
-    for _ in range(whole):  # Horner; (1 - p^(K+1)) / (1 - p) loses its digits where p is close to 1
-        length = 1.0 + p * length
+    if whole > _STEPS:  # nothing drafts so wide, but a server may count so
+        length = whole + 1.0 if p == 1.0 else -math.expm1((whole + 1) * math.log1p(p - 1.0)) / (1.0 - p) if p else 1.0
+    else:
+        for _ in range(whole):  # Horner; (1 - p^(K+1)) / (1 - p) loses its digits where p is close to 1
+            length = 1.0 + p * length
     part = width - whole
     return length + part * (1.0 + p * length - length) if part else length
 

@@ -1,6 +1,10 @@
 """What was drafted and accepted over some time, as counts; every rate is made of them."""
 
 from dataclasses import dataclass, replace
+from typing import Final
+
+_LEAST: Final = 1e-9
+"""Seconds in which nothing was generated that a rate can be made of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +63,7 @@ class Counts:
     @property
     def rate(self) -> float | None:
         """Tokens per second, engine-internal: a client sees less."""
-        if self.generated is None or not self.seconds:
+        if self.generated is None or not self.seconds or self.seconds < _LEAST:
             return None
         return (self.generated - (self.requests or 0)) / self.seconds or None
 

@@ -35,8 +35,12 @@ _FIELDS: Final = {**_COUNTS, **_TIMES}
 _BY_POSITION: Final = "llamacpp:spec_decode_num_accepted_tokens_per_pos_total"
 _BUSY: Final = "llamacpp:requests_processing"
 _READ: Final = frozenset({*_FIELDS, _BY_POSITION, _BUSY})
+_HIGHEST: Final = 2.0**64
+"""What no counter of C++ gets to."""
 _FURTHEST: Final = 4096
 """Positions of a draft; one beyond is none."""
+_DIGITS: Final = 10
+"""Those of a position; as many digits more are a number that takes long to read."""
 _ENOUGH: Final = 20
 """Problems after which nobody asks what else there is."""
 _LONGEST: Final = 200
@@ -223,11 +227,11 @@ def _wrong(sample: Sample) -> str | None:
     amount = sample.amount
     if sample.value is None:
         return "is not followed by labels and a value"
-    if amount is None or (sample.name not in _TIMES and amount != int(amount)):
+    if amount is None or amount >= _HIGHEST or (sample.name not in _TIMES and amount != int(amount)):
         return f"is {sample.value[:_LONGEST]}, and counts {'seconds' if sample.name in _TIMES else 'from 0 upwards'}"
     if sample.name == _BY_POSITION:
         place = sample.label("position") or ""
-        if not (place.isascii() and place.isdecimal() and int(place[:9]) < _FURTHEST):
+        if not (place.isascii() and place.isdecimal() and len(place) < _DIGITS and int(place) < _FURTHEST):
             return "has no position in a draft"
     return None
 

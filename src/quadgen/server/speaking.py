@@ -123,7 +123,8 @@ class Speaker:
 
     def _tokenized(self, text: str, *, special: bool) -> tuple[int, ...]:
         body = {"content": text, "add_special": special, "parse_special": special}
-        return self._ids("/tokenize", self._post("/tokenize", body))
+        ids = self._ids("/tokenize", self._post("/tokenize", body))
+        return ids if ids or not text else self._odd("/tokenize")
 
     def _ids(self, path: str, answer: Mapping[str, Any]) -> tuple[int, ...]:
         tokens = answer.get("tokens")

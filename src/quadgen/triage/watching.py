@@ -11,6 +11,8 @@ Event = tuple[float, Mapping[str, Any]]
 """When it arrived, in seconds of any clock, and what it says."""
 FEWEST: Final = 16
 """Tokens that are worth timing: the first few of an answer are of another pace."""
+MOST: Final = 2**53
+"""Tokens of an answer; a number beyond is none of that."""
 
 
 class Untimed(ValueError):  # noqa: N818 - it is a verdict on an answer, not a fault of the program
@@ -48,7 +50,7 @@ def _tokens(events: Sequence[Event]) -> int | None:
     for _, event in reversed(events):
         match event:
             case {"usage": {"completion_tokens": int(tokens)}} | {"timings": {"predicted_n": int(tokens)}}:
-                return tokens
+                return tokens if tokens <= MOST else None
     return None
 
 
