@@ -143,3 +143,9 @@ def test_halogen_is_not_asked_for_what_it_does_not_have() -> None:
         assert [one.path for one in server.seen] == ["/health", "/v1/models", "/metrics"]
     assert seen.missing == ()
     assert observation("x", seen).state is State.IDLE
+
+
+def test_a_server_of_pages_is_no_server_of_which_nothing_is_known() -> None:
+    pages = dict.fromkeys(("/health", "/props", "/slots", "/v1/models", "/metrics"), whole(b"<!doctype html>"))
+    with started(pages) as server, pytest.raises(NoAnswer, match="a page for people"):
+        looked(server)

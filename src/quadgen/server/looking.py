@@ -37,7 +37,11 @@ def look(server: Server, *, window: float = 0.0) -> Seen:
         slots = looking.slots(asleep=properties is not None and properties.is_sleeping is True)
     models = looking.at("/v1/models", answers.listed)
     scrapes, seconds = looking.scrapes(window)
-    if looking.refusal is not None and not scrapes and not any((slots, properties, models, health)):
+    if (
+        looking.refusal is not None
+        and not any(scrape.engine for scrape in scrapes)
+        and not any((slots, properties, models, health))
+    ):
         raise looking.refusal
     return Seen(
         slots=slots,
