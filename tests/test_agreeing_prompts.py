@@ -68,3 +68,10 @@ def test_half_a_character_is_no_text() -> None:
     with pytest.raises(Rejected) as refused:
         prompts("p.jsonl", b'{"prompt": "whole"}\n{"prompt": "half \\ud800"}\n')
     assert [problem.place.line for problem in refused.value.problems if problem.place] == [2]
+
+
+def test_of_many_lines_that_are_wrong_some_are_shown() -> None:
+    with pytest.raises(Rejected) as refused:
+        prompts("p.jsonl", b"{}\n" * 100)
+    assert len(refused.value.problems) == 21
+    assert refused.value.problems[-1].message == "80 more lines like these"

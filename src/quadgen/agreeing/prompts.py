@@ -16,6 +16,8 @@ SHIPPED: Final = (
 )  # fmt: skip
 """Names of `data/prompts`, in the order in which they are asked."""
 _BETWEEN: Final = re.compile(r"^---[ \t]*$", re.MULTILINE)
+_ENOUGH: Final = 20
+"""Problems after which nobody asks what else there is."""
 _HALF: Final = re.compile(r"[\ud800-\udfff]")
 """Half a character, which JSON can write alone and nothing can send."""
 _HINT: Final = "texts with a line --- between them, or a JSON object with `prompt` on each line"
@@ -41,7 +43,7 @@ def prompts(name: str, data: bytes) -> tuple[Prompt, ...]:
     """Read a file of prompts: texts between lines `---`, or JSON lines where its name ends with .jsonl.
 
     Each is called by its number, or by `name` or `id` of its object. Raises `Rejected` with the code
-    `unreadable-prompts` for every line that is wrong, and for a file without any.
+    `unreadable-prompts` for the lines that are wrong, and for a file without any.
     """
     try:
         text = data.decode("utf-8-sig")
@@ -78,7 +80,9 @@ def _lines(name: str, text: str) -> list[Prompt]:
         called = told.get("name", told.get("id", number))
         found.append(Prompt(name=str(called) if isinstance(called, str | int) else str(number), text=asked))
     if wrong:
-        raise Rejected(wrong)
+        more = len(wrong) - _ENOUGH
+        rest = [Problem(code="unreadable-prompts", message=f"{more} more lines like these")] if more > 0 else []
+        raise Rejected([*wrong[:_ENOUGH], *rest])
     return found
 
 
