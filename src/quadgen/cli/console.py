@@ -13,6 +13,8 @@ from quadgen.problems import Problem, Severity
 
 _COLOURS: Final = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
 _SHOWN: Final = 20
+_NARROWEST: Final = 40
+"""Columns below which words are no longer told apart; a terminal may have fewer."""
 
 
 def _styled(text: str, style: str, *, on: bool) -> str:
@@ -26,6 +28,15 @@ def _colour() -> bool:
 def say(text: str) -> None:
     """Tell a human something, on stderr."""
     sys.stderr.write(f"quadgen: {text}\n")
+
+
+def width(default: int = 110) -> int:
+    """Columns that a line on standard output may have: those of a terminal, 40 to `default`; else `default`."""
+    if not sys.stdout.isatty():
+        return default
+    import shutil  # noqa: PLC0415 - only a terminal needs it
+
+    return max(_NARROWEST, min(default, shutil.get_terminal_size((default, 24)).columns))
 
 
 def count(number: int, what: str) -> str:
