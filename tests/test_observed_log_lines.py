@@ -12,7 +12,7 @@ from quadgen.log_lines import bare
 from quadgen.observed.halogen_lines import Accounted, accounted
 from quadgen.observed.llama_lines import Accepted, Positions, Said, Statistics, Timed, Unreadable, said
 from quadgen.observed.log_rounds import by_position, rounds
-from quadgen.observed.log_shapes import KINDS, Shapes, shapes
+from quadgen.observed.log_shapes import KINDS, Shapes, shape
 from quadgen.server_log import events
 
 DATA = Path(__file__).parent / "data"
@@ -245,4 +245,4 @@ def test_a_line_that_is_read_is_of_a_shape_that_is_read() -> None:
     lines += [line for line in (DATA / "acceptance-lines.txt").read_text().splitlines() if said(bare(line))]
     lines += [*BAD, *(line for line, _ in HALOGEN)]
     assert len(lines) > len(BAD) + len(KINDS)
-    assert [line for line in lines if not known.telling(*shapes(line.encode()))] == []
+    assert [line for line in lines if not known.telling(shape(line.encode()))] == []

@@ -64,6 +64,7 @@ def hostile() -> Iterator[tuple[str, Iterator[bytes]]]:
     yield "no text", repeated(b"\xff\xfe\n\x80" * 16_384, 10)
     yield "brackets", repeated(b'{"msg":' + b"[" * 100_000 + b"\n", 20)
     yield "shapes", (b"".join(b"%s\n" % bytes([97 + each % 26]) * (each % 977) for each in range(n)) for n in (2000,))
+    yield "silent", (b"srv x: saved prompt %d (draft: 0.%03d MiB)\n" % (each, each) * 400 for each in range(1000))
     yield "slots", repeated(b"slot print_timing: id " * 10_000 + b"\n", 50)
 
 
@@ -124,6 +125,20 @@ def test_a_log_says_the_same_at_once_line_by_line_and_in_pieces_of_any_size(
     assert (expected.drafting.drafted or 0) == sum(each[2] + each[3] for each in drafts)
     assert expected.drafting.generated == sum(each[1] for each in drafts)
     assert expected.plain.generated == sum(each[1] for each in drawn) - (expected.drafting.generated or 0)
+
+
+BETWEEN = st.sampled_from([*(Path(__file__).parent / "data" / "between.log").read_text("utf-8").splitlines(), "\0"])
+"""What may stand between requests: starts, failures, statistics, positions, requests in parts, lines of nothing."""
+
+
+@given(st.lists(st.tuples(REQUEST, st.lists(BETWEEN, max_size=4)), min_size=1, max_size=12))
+def test_requests_between_other_lines_are_read_in_the_order_of_the_log(
+    drawn: list[tuple[tuple[int, int, int, int, bool], list[str]]],
+) -> None:
+    text = b"".join(
+        requests([request], STYLES[0]) + "".join(f"{line}\n" for line in others).encode() for request, others in drawn
+    )
+    assert read_log("log", [text]) == read_log("log", text.splitlines(keepends=True))
 
 
 @pytest.mark.parametrize("style", ["> {}\n", "1 0.03.237.480 I {}\n", "chat said: {}\n"])

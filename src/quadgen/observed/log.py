@@ -12,10 +12,10 @@ from quadgen.observed.llama_lines import Said, Statistics, Unreadable
 from quadgen.observed.log_blocks import blocks
 from quadgen.observed.log_book import Book
 from quadgen.observed.log_pieces import LONGEST, Piece, pieces
-from quadgen.observed.log_shapes import KINDS, Shapes, shapes
+from quadgen.observed.log_shapes import KINDS, Shapes
 from quadgen.observed.state import Observation
 from quadgen.problems import Place, Problem, Rejected
-from quadgen.server_log import events
+from quadgen.server_log import event
 
 _SHOWN: Final = 20
 """Lines that are reported; what is wrong with one is mostly wrong with all."""
@@ -70,19 +70,19 @@ class _Reader:
         self._cut = False
 
     def read(self, piece: Piece) -> None:
-        """Read some lines: all at once if that can be, else one by one."""
+        """Read some lines: requests all at once if that can be, the others one by one."""
         if not piece.ended:
             self._lines += 1
             self._last(piece.data)
-        elif found := blocks(piece.data, self._known):
-            lines, read = found
-            self._lines += lines
-            self._book.run.several(*read)
-        else:
-            for line, shape in zip(piece.data.split(b"\n"), shapes(piece.data), strict=True):
-                self._lines += 1
-                if self._known.telling(shape):
-                    self._line(self._lines, _text(line))
+            return
+        lines, found = blocks(piece.data, self._known)
+        for each in found:
+            if isinstance(each, tuple):
+                self._book.run.several(*each)
+            else:
+                for at, line in each:
+                    self._line(self._lines + at + 1, line)
+        self._lines += lines
 
     def result(self) -> LogRead:
         """Return what the log says; raises `Rejected` with every line that cannot be read."""
@@ -101,7 +101,8 @@ class _Reader:
             cut=self._cut,
         )  # fmt: skip
 
-    def _line(self, number: int, line: str) -> None:
+    def _line(self, number: int, data: bytes) -> None:
+        line = _text(data)
         words = bare(line)
         try:
             found = _said(words)
@@ -113,9 +114,11 @@ class _Reader:
         if found is not None:
             self._book.say(found)
             return
-        for event in events([line]):
-            if event.kind in KINDS:
-                self._book.note(replace(event, line=number))
+        told = event(words)
+        if told is None:
+            self._known.hush(data)
+        elif told.kind in KINDS:
+            self._book.note(told, number, line)
 
     def _last(self, data: bytes) -> None:
         """Read a line without an end: it counts where it is whole, and is no mistake where it is not."""

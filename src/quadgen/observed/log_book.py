@@ -45,17 +45,17 @@ class Book:
                 self.close()
         self.run.say(said)
 
-    def note(self, event: Event) -> None:
-        """Add an event; a server that begins ends the run before it, if it is not one of a router's."""
+    def note(self, event: Event, number: int, line: str) -> None:
+        """Add the event of a line; a server that begins ends the run before it, if it is not one of a router's."""
         self._router |= event.kind == "router-mode"
         if event.kind == "starting":
             # systemd says that it has started a unit when the server in it has begun long since
-            if self.run.touched and ".service" not in event.message + event.text and not child(event.text):
+            if self.run.touched and ".service" not in event.message + line and not child(line):
                 self.close()
         elif event.kind == "listening":
             self.run.listening = True
         else:
-            self.run.note(event)
+            self.run.note(event, number)
 
     def close(self) -> None:
         """End the run, if the log has anything of it."""

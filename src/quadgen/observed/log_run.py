@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from quadgen.observed.halogen_lines import Accounted
@@ -38,12 +38,26 @@ class Newest:
     tokens: Sequence[int] = ()
     ticks: Sequence[int] = ()
     drafts: Sequence[bool] = ()
+    last: tuple[int, int, float] | None = None
+    """Accepted, drafted and mean length of the newest, where it drafts."""
+
+    @property
+    def accepted(self) -> Accepted | None:
+        """The line of acceptance of the newest, where it drafts."""
+        if self.last is None:
+            return None
+        accepted, drafted, mean = self.last
+        return Accepted(key=_key(self.keys[-1]), accepted=accepted, drafted=drafted, mean=mean)
 
     def requests(self) -> Iterator[Request]:
         """Return them one by one."""
         for key, tokens, ticks, drafts in zip(self.keys, self.tokens, self.ticks, self.drafts, strict=True):
-            _, slot, _, _, task, _ = key.split()
-            yield Request((int(slot), int(task)), tokens, ticks, drafts)
+            yield Request(_key(key), tokens, ticks, drafts)
+
+
+def _key(text: bytes) -> tuple[int, int]:
+    _, slot, _, _, task, _ = text.split()
+    return int(slot), int(task)
 
 
 @dataclass(slots=True)
@@ -77,10 +91,10 @@ class Run:
         """Whether the log has anything of this run."""
         return self.served or self.listening or bool(self.events or self.statistics or self.headless)
 
-    def note(self, event: Event) -> None:
-        """Remember an event; a server that says the same again says nothing new."""
-        if len(self.events) < _MOST:
-            self.events.setdefault(event.message, event)
+    def note(self, event: Event, number: int) -> None:
+        """Remember an event and its line; a server that says the same again says nothing new."""
+        if event.message not in self.events and len(self.events) < _MOST:
+            self.events[event.message] = replace(event, line=number)
 
     def follows(self, said: Statistics) -> bool:
         """Whether statistics go on from those before: they only grow as long as the server runs."""
@@ -117,7 +131,7 @@ class Run:
             self._unread.clear()
         if newest.keys:
             self._unread.append(newest)
-            self._last = None
+            self._last = newest.accepted
         if len(self._unread) > RECENT:
             self._read_newest()
 

@@ -11,6 +11,9 @@ from quadgen.server_log.speculating import SPECULATING
 KINDS: Final = frozenset({each.kind for each in SPECULATING} | {"starting", "listening"})
 """What is asked of `server_log.events`: what a server says of its drafters, and where a run begins."""
 _GONE: Final = b"0123456789. \r"
+_DIGITS: Final = bytes.maketrans(b"123456789", b"0" * 9)
+_COUNTED: Final = (b"extract layers", b"target_layer_ids_n")
+"""In wordings that a digit of theirs makes what they are."""
 _LONGEST: Final = 65_536
 """Bytes of a line that are looked at: as many characters as `log_lines.bare` reads, whatever they are."""
 _KEPT: Final = 512
@@ -29,9 +32,9 @@ _SEVERAL: Final = 16
 """Shapes of which it is worth asking first whether any tells: bytes at random have new ones without end."""
 
 
-def shapes(data: bytes) -> list[bytes]:
-    """Return the shape of each line."""
-    return data.translate(None, _GONE).split(b"\n")
+def shape(data: bytes) -> bytes:
+    """Return the shapes of lines, which are lines again."""
+    return data.translate(None, _GONE)
 
 
 class Shapes:
@@ -39,6 +42,7 @@ class Shapes:
 
     def __init__(self) -> None:
         self._met: dict[bytes, bool] = {}
+        self._silent: set[bytes] = set()
 
     def telling(self, shape: bytes) -> bool:
         """Whether a line of this shape must be read."""
@@ -52,6 +56,22 @@ class Shapes:
         if len(unknown) > _SEVERAL and not _tells(b"\n".join(unknown)):
             each -= unknown
         return any(map(self.telling, each))
+
+    def spoken(self, lines: list[bytes]) -> list[tuple[int, bytes]]:
+        """The lines that must be read, each with its place, from 0."""
+        shaped = shape(b"\n".join(lines)).split(b"\n")
+        return [
+            (at, line)
+            for at, (line, each) in enumerate(zip(lines, shaped, strict=True))
+            if self.telling(each) and line.translate(_DIGITS) not in self._silent
+        ]
+
+    def hush(self, line: bytes) -> None:
+        """Remember a line that was read and said nothing: the same with other digits says nothing either."""
+        if len(line) <= _KEPT and not any(word in line for word in _COUNTED):
+            if len(self._silent) >= _MOST:
+                self._silent.clear()
+            self._silent.add(line.translate(_DIGITS))
 
     def _judge(self, shape: bytes) -> bool:
         telling = _tells(shape[:_LONGEST])

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from quadgen.log_lines import LONGEST, bare
@@ -25,6 +25,8 @@ _HEAD: Final = (
 )
 """What stands before the words: the part of the server, functions, a unit, and errors that quote an error."""
 _PLACE: Final = r"(?P<file>[^:]*+)(?=:\d++: )(?:(?<=\.[cmh])|(?<=\.(?:cc|cu|mm))|(?<=\.(?:cpp|cuh|hpp))):(?P<at>\d++): "
+_SHORT: Final = 512
+"""Characters of words that are worth remembering."""
 _GROUP: Final = re.compile(r"\(\?P<\w+>")
 
 
@@ -54,6 +56,18 @@ def events(lines: Iterable[str]) -> Iterator[Event]:
     """
     for event, _ in _told(lines):
         yield event
+
+
+def event(words: str) -> Event | None:
+    """Recognise the words of one line, as `log_lines.bare` leaves them; its number is 0, and its text these words."""
+    return _known(words) if len(words) <= _SHORT else _known.__wrapped__(words)
+
+
+@lru_cache(maxsize=1024)
+def _known(words: str) -> Event | None:
+    """What a server that starts says is mostly what it said before."""
+    wording = _wording(words)
+    return None if wording is None else _event(wording, words, 0, words)
 
 
 def cause(lines: Iterable[str]) -> Event | None:
@@ -87,13 +101,16 @@ def _order(told: tuple[Event, Wording]) -> tuple[bool, Depth, int]:
 
 
 def _told(lines: Iterable[str]) -> Iterator[tuple[Event, Wording]]:
-    recognise = _recogniser().match
     for number, line in enumerate(lines, 1):
         words = bare(line)
-        found = recognise(words)
-        if found is not None and found.lastgroup is not None:
-            wording = WORDINGS[int(found.lastgroup[1:])]
+        wording = _wording(words)
+        if wording is not None:
             yield _event(wording, words, number, line), wording
+
+
+def _wording(words: str) -> Wording | None:
+    found = _recogniser().match(words)
+    return WORDINGS[int(found.lastgroup[1:])] if found is not None and found.lastgroup is not None else None
 
 
 def _event(wording: Wording, words: str, number: int, line: str) -> Event:
