@@ -348,6 +348,17 @@ def test_a_target_of_which_nobody_said_that_it_drafts_is_not_said_not_to() -> No
     assert told.reasons[0].startswith("the target does not draft: ")
 
 
+def test_a_target_that_speculates_and_drafted_nothing_is_not_said_to_do_without() -> None:
+    seen = "the target speculates with ngram-cache, and drafted nothing in this answer"
+    read = Figures(rate=said(25), commit=said(1), idle=seen)
+    verdict = judge(question(target=target(Figures(), read)))
+    assert verdict.reasons[0].startswith(f"{seen}: one token per pass of 40 ms, ")
+    assert any("of the text that was seen here alone" in note for note in verdict.notes)
+    other = judge(question(target=target(Figures(commit=said(1)), read)))
+    assert other.reasons[0].startswith("the target does not draft: ")
+    assert not any("that was seen here alone" in note for note in other.notes)
+
+
 @pytest.mark.parametrize(
     ("today", "begins"),
     [

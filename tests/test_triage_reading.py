@@ -66,6 +66,14 @@ def test_the_accounting_line_of_halogen_says_its_commit() -> None:
     assert figures.commit.value == pytest.approx(62 / 33)
 
 
+def test_a_target_whose_drafts_were_never_accepted_is_not_said_to_do_without() -> None:
+    refused = DRAFTING.replace("0.87500 (   70 accepted", "0.00000 (    0 accepted")
+    found = reading.figures_of(log(refused + STATISTICS.format(kind="ngram-cache", ms="1.0")))
+    assert near(found.commit, 1)
+    assert found.idle == "the target speculates with ngram-cache, and none of its drafts was accepted in x.log"
+    assert reading.figures_of(log(PLAIN)).idle is None
+
+
 def test_what_a_client_saw_and_what_the_log_counted_go_together() -> None:
     found = target(Figures(rate=Given(value=25, source="--target-rate")), reading.figures_of(log(HALOGEN)))
     assert found.step == pytest.approx(62 / 33 / 25)

@@ -61,6 +61,25 @@ def test_the_answer_itself_goes_before_the_counters_around_it(
     assert commit([*pieces(11, 15), *end(41, **timings)], window) == value
 
 
+@pytest.mark.parametrize(
+    ("types", "timings", "ending"),
+    [
+        (None, {}, None),
+        (("ngram-cache",), {"draft_n": 30, "draft_n_accepted": 20}, None),
+        (("ngram-cache",), {}, " with ngram-cache, and drafted nothing"),
+        ((), {}, ", and drafted nothing"),
+        (("a", "b"), {"draft_n": 9, "draft_n_accepted": 0}, " with a and b, and none of its drafts was accepted"),
+        (None, {"draft_n": 9, "draft_n_accepted": 0}, ", and none of its drafts was accepted"),
+    ],
+)
+def test_a_server_that_speculates_without_success_in_this_answer_is_told_from_one_that_does_not(
+    types: tuple[str, ...] | None, timings: Mapping[str, int], ending: str | None
+) -> None:
+    events = [*pieces(11, 13), *end(41, predicted_n=41, **timings)]
+    sentence = None if ending is None else f"the target speculates{ending} in this answer"
+    assert figures("url", events, None, types).idle == sentence
+
+
 def test_the_engines_own_rate_stands_beside_it() -> None:
     events = [*pieces(11, 15), *end(41, predicted_n=41, predicted_per_second=17.5)]
     assert figures("url", events, None).engine_rate == 17.5

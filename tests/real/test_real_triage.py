@@ -40,3 +40,13 @@ def test_a_server_is_timed_as_a_client_sees_it_and_says_what_its_rounds_yield(
     assert target["commit_per_round"] == pytest.approx((generated - 1) / (generated - 1 - accepted))
     assert target["engine_internal"] is False
     assert target["engine_rate"] > 0
+
+
+def test_a_server_that_speculates_and_drafted_nothing_in_its_answer_is_said_to(tmp_path: Path) -> None:
+    words = ("--model", str(parts.gemma()), "--ctx-size", "1024", "--parallel", "1", "--threads", "1")
+    with serving.start(parts.llama_server(), *words, "--spec-type", "ngram-mod") as server:
+        assert server.ready, server.log
+        done = quadgen("triage", "--drafter", "head", "--target", url(server), "--tokens", "16", cwd=tmp_path)
+    assert done.status == 0, done.err
+    said = " ".join(done.out.split())
+    assert "(a) the target speculates with ngram-mod, and drafted nothing in this answer: one token per pass" in said

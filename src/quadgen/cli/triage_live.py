@@ -37,9 +37,9 @@ def figures_of(live: Live, *, environ: Mapping[str, str]) -> Figures:
         say(f"{server.url}: timing an answer of {live.tokens} tokens")
         before = look(server)
         events = _answer(server, live.tokens)
-        window = _window(before, look(server))
+        after = look(server)
         try:
-            return figures(server.url, events, window)
+            return figures(server.url, events, _window(before, after), _types(after))
         except Untimed as untimed:
             raise Unavailable(f"cannot time {server.url}: {untimed}") from None
 
@@ -54,6 +54,14 @@ def _answer(server: Server, tokens: int) -> list[Event]:
         "cache_prompt": False,
     }
     return list(server.stream("/v1/chat/completions", body, timeout=_PATIENCE))
+
+
+def _types(seen: Seen) -> tuple[str, ...] | None:
+    """What it says that it speculates with; None where it does not say that it does."""
+    if seen.speculative:
+        return seen.requested or ()
+    drafter = None if seen.health is None else seen.health.drafter
+    return None if drafter in {None, "serial"} else (str(drafter),)
 
 
 def _window(before: Seen, after: Seen) -> Counts | None:

@@ -37,6 +37,11 @@ def _notes(question: Question, best: int) -> Iterator[str]:
             "the target is taken to yield one token per pass, although the fleet has it draft: give "
             "--commit-per-round, its log with --target-log, or the running server with --target"
         )
+    if target.idle and not target.drafts:
+        yield (
+            "one token per round holds of the text that was seen here alone: over text of another kind the target's "
+            "drafts may be accepted; give the log of its daily work with --target-log, or --commit-per-round"
+        )
     if target.drafts and target.plain is None:
         yield (
             "the target's step is that of its rounds today, with its own drafting and verifying; a pass without them "

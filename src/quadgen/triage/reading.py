@@ -11,11 +11,12 @@ from quadgen.breakeven import Verify, acceptance_for
 from quadgen.facts.kinds import COSTS
 from quadgen.observed.counts import Counts
 from quadgen.observed.log import LogRead
+from quadgen.observed.state import Observation, State
 from quadgen.problems import Problem, Rejected
 from quadgen.triage.drafter import Drafter
 from quadgen.triage.given import Given
 from quadgen.triage.question import Band, VerifyCost
-from quadgen.triage.target import Figures
+from quadgen.triage.target import Figures, idle
 
 _TRACE: Final = "run the server with -lv 4, which makes it print its statistics, and give that log"
 
@@ -29,7 +30,16 @@ def figures_of(read: LogRead) -> Figures:
         )
     commit = None if total.tokens_per_pass is None else Given(value=total.tokens_per_pass, source=name)
     plain = Given(value=1 / read.plain.rate, source=name) if total.drafted and read.plain.rate else None
-    return Figures(rate=Given(value=total.rate, source=name), commit=commit, plain_step=plain, internal=True)
+    return Figures(
+        rate=Given(value=total.rate, source=name), commit=commit, plain_step=plain, internal=True,
+        idle=_idle(read.observation, total) if commit is not None and commit.value == 1 else None,
+    )  # fmt: skip
+
+
+def _idle(seen: Observation, total: Counts) -> str | None:
+    if seen.state not in {State.IDLE, State.RUNNING, State.NEVER_ACCEPTED}:
+        return None
+    return idle(seen.requested or (*seen.drafters,), f"in {seen.source}", drafted=bool(total.drafted))
 
 
 def draft_step(read: LogRead, drafter: Drafter) -> Given:

@@ -40,6 +40,8 @@ def _silence(verdict: Verdict) -> str:
     """What there is to say of a target whose rounds are taken to yield one token."""
     attachment = verdict.question.attachment
     meant = attachment.today if attachment is not None else None
+    if verdict.question.target.idle and not verdict.question.target.drafts:
+        return verdict.question.target.idle
     if verdict.question.target.told:
         return "the target does not draft"
     if meant:

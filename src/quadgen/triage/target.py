@@ -1,8 +1,10 @@
 """What the target does today: its rate, what a round of it yields, and so what its step takes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from quadgen.triage.figures import joined
 from quadgen.triage.given import Given, Unclear
 
 _APART: Final = 0.02
@@ -25,6 +27,8 @@ class Figures:
     """Whether the rate is the engine's own: without prompts, waiting and delivery."""
     engine_rate: float | None = None
     """The engine's own rate beside a rate that a client saw."""
+    idle: str | None = None
+    """Of a server that speculates although its rounds yielded one token: what was seen, a sentence without its end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,8 @@ class Target:
     """Seconds of a pass over one token without drafting, where that was measured."""
     told: bool = True
     """Whether anybody said what a round yields; if not, 1 was assumed."""
+    idle: str | None = None
+    """That it speculates all the same, as `Figures.idle`, where its rounds yield one token because of that source."""
 
     @property
     def drafts(self) -> bool:
@@ -72,6 +78,7 @@ def either(first: Figures | None, other: Figures | None) -> Figures | None:
         plain_step=first.plain_step or other.plain_step,
         internal=first.internal if first.rate else other.internal,
         engine_rate=first.engine_rate or (other.rate.value if other.rate and other.internal and first.rate else None),
+        idle=first.idle if first.commit else other.idle,
     )
 
 
@@ -98,7 +105,15 @@ def target(flags: Figures, read: Figures | None = None) -> Target:
     return Target(
         rate=made_rate, step=made_step, commit=max(1.0, made_commit), source=source, internal=internal,
         engine_rate=read.engine_rate, plain=flags.plain_step or read.plain_step, told=told,
+        idle=read.idle if commit is not None and commit is read.commit else None,
     )  # fmt: skip
+
+
+def idle(types: Sequence[str], where: str, *, drafted: bool) -> str:
+    """The sentence of `Figures.idle`; `types` is empty where the server does not say which."""
+    named = f" with {joined(list(types))}" if types else ""
+    came = "none of its drafts was accepted" if drafted else "drafted nothing"
+    return f"the target speculates{named}, and {came} {where}"
 
 
 def _completed(rate: Given | None, step: Given | None, commit: Given | None) -> tuple[float, float, float, str]:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from quadgen.observed.counts import Counts
 from quadgen.triage.given import Given
-from quadgen.triage.target import Figures
+from quadgen.triage.target import Figures, idle
 
 Event = tuple[float, Mapping[str, Any]]
 """When it arrived, in seconds of any clock, and what it says."""
@@ -19,9 +19,10 @@ class Untimed(ValueError):  # noqa: N818 - it is a verdict on an answer, not a f
     """An answer that no rate can be made of; `str` is a sentence about it."""
 
 
-def figures(source: str, events: Sequence[Event], window: Counts | None) -> Figures:
+def figures(source: str, events: Sequence[Event], window: Counts | None, types: Sequence[str] | None = None) -> Figures:
     """What the events of /v1/chat/completions say, and the counters around them where the answer itself does not.
 
+    `types` is what the server speculates with by its own account, empty where it does not say; None if it does not.
     Tokens are never counted by events: a round that drafts puts several into one. Raises `Untimed`.
     """
     arrivals = [arrived for arrived, event in events if _speaks(event)]
@@ -35,6 +36,7 @@ def figures(source: str, events: Sequence[Event], window: Counts | None) -> Figu
         rate=Given(value=(tokens - 1) / (arrivals[-1] - arrivals[0]), source=source),
         commit=None if commit is None else Given(value=commit, source=source),
         engine_rate=_engine_rate(events, window),
+        idle=_idle(events, commit, types),
     )
 
 
@@ -66,6 +68,13 @@ def _commit(events: Sequence[Event], tokens: int, window: Counts | None) -> floa
         case {"predicted_n": int()} if window is None or not window.drafted:
             return 1.0  # llama-server says nothing of drafts where there were none
     return None if window is None else window.tokens_per_pass
+
+
+def _idle(events: Sequence[Event], commit: float | None, types: Sequence[str] | None) -> str | None:
+    drafted = bool(_timings(events).get("draft_n"))
+    if commit != 1 or (types is None and not drafted):
+        return None
+    return idle(types or (), "in this answer", drafted=drafted)
 
 
 def _engine_rate(events: Sequence[Event], window: Counts | None) -> float | None:
