@@ -9,6 +9,7 @@ from quadgen.agreeing.intervals import CONFIDENCE
 from quadgen.agreeing.rounds import Text
 from quadgen.cli import console
 from quadgen.cli.agreement_work import Answer
+from quadgen.cli.columns import wrapped
 
 _DIGITS: Final = 4
 """Of a share in JSON: more would only seem exact."""
@@ -96,7 +97,7 @@ def _share(share: float | None) -> float | None:
 
 def as_text(answer: Answer) -> str:
     """For people: the acceptance by position, what it comes to, and what to make of it."""
-    return console.lines(_lines(answer))
+    return console.lines(line for each in _lines(answer) for line in (wrapped(each) if each else [""]))
 
 
 def _lines(answer: Answer) -> Iterator[str]:

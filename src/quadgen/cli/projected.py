@@ -9,6 +9,7 @@ from typing import Any, Final
 from quadgen.breakeven import Costs, Verify
 from quadgen.cli import console, triage_asking
 from quadgen.cli import triage_values as values
+from quadgen.cli.columns import Row, aligned, wrapped
 from quadgen.cli.progress import step
 from quadgen.cli.triage_asking import Asked
 from quadgen.cli.triage_files import Files
@@ -202,13 +203,13 @@ def as_text(found: Projection) -> str:
 
 def _lines(found: Projection) -> Iterator[str]:
     of = f"{console.count(found.samples, 'sample')} of each"
-    yield f"run on the real server with forced acceptance, {_UNITS[found.clock]}, {of}"
+    yield from wrapped(f"run on the real server with forced acceptance, {_UNITS[found.clock]}, {of}")
     costs = found.costs
     yield f"  a pass of the target takes {figures.milliseconds(costs.target_step)}"
     yield f"  a pass of the drafter takes {figures.milliseconds(costs.draft_step)}"
-    yield f"  verifying costs --verify-cost {found.verify_cost}"
+    yield from wrapped(f"  verifying costs --verify-cost {found.verify_cost}")
     client = found.clock is Clock.WALL
-    rows: list[Sequence[str]] = [
+    rows: list[Row] = [
         ["width", "p", "drawn", "tokens", "round", "measured", "formula", "ratio", *(["client"] * client)]
     ]
     for point in found.points:
@@ -224,7 +225,6 @@ def _lines(found: Projection) -> Iterator[str]:
         ]
         seen = "" if point.client_rate is None else figures.rate(point.client_rate)
         rows.append([*row, *([seen] * client)])
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for each in rows:
-        yield "      " + "   ".join(f"{cell:>{size}}" for cell, size in zip(each, wide, strict=True))
-    yield from (f"note: {note}" for note in found.notes)
+    yield from aligned(rows)
+    for note in found.notes:
+        yield from wrapped(f"note: {note}")

@@ -1,18 +1,15 @@
 """The words of `quadgen triage`."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from textwrap import wrap
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from quadgen.cli import console
+from quadgen.cli.columns import Row, aligned, wrapped
 from quadgen.triage import Answer, Projection, Target, Verdict, figures
 
 Record = dict[str, Any]
-Row = Sequence[str]
 _LETTERS: Final = "abcde"
-_WIDE: Final = 110
-"""Columns of a sentence; what is longer goes on below."""
 _MEANING: Final = {
     "wins": "it pays even at the lower end of what is to be expected",
     "depends": "it pays at the upper end of what is to be expected, and not at the lower one",
@@ -91,27 +88,22 @@ def as_text(verdict: Verdict) -> str:
 def _lines(verdict: Verdict) -> Iterator[str]:
     question = verdict.question
     answer = verdict.answer
-    yield from _wrapped(f"{question.drafter.words}: {answer.value}, {_MEANING[answer.value]}{_if(verdict)}")
+    yield from wrapped(f"{question.drafter.words}: {answer.value}, {_MEANING[answer.value]}{_if(verdict)}")
     tables = {"b": _break_even(verdict), "c": _projected(verdict)}
     for letter, reason in zip(_LETTERS, verdict.reasons, strict=True):
-        yield from _wrapped(f"({letter}) {reason}")
-        for row in _aligned(tables.get(letter, [])):
-            yield f"      {row}"
+        yield from wrapped(f"({letter}) {reason}")
+        yield from aligned(tables.get(letter, []))
     yield "where the numbers are from"
     for label, source in _sources(verdict):
-        yield f"  {label:<10} {source}"
+        yield from wrapped(f"  {label:<10} {source}", indent=13)
     for note in verdict.notes:
-        yield from _wrapped(f"note: {note}")
+        yield from wrapped(f"note: {note}")
 
 
 def _if(verdict: Verdict) -> str:
     """What a promise rests on."""
     promises = verdict.answer in (Answer.WINS, Answer.DEPENDS) and not verdict.question.verify.measured
     return ", if verifying costs what is assumed" if promises else ""
-
-
-def _wrapped(sentence: str) -> Iterator[str]:
-    yield from wrap(sentence, _WIDE, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 def _break_even(verdict: Verdict) -> list[Row]:
@@ -137,13 +129,6 @@ def _projected(verdict: Verdict) -> list[Row]:
                 row += [] if each.overall is None else [figures.rate(each.overall)]
         rows.append(row)
     return [*rows]
-
-
-def _aligned(rows: list[Row]) -> Iterator[str]:
-    """Rows with their columns flush right."""
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "   ".join(f"{cell:>{size}}" for cell, size in zip(row, wide, strict=True))
 
 
 def _sources(verdict: Verdict) -> Iterator[tuple[str, str]]:
