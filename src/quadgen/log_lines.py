@@ -12,7 +12,7 @@ _JOURNAL: Final = re.compile(
     r"|\d{9,11}\.\d{6}|\[ *\d+\.\d{6}\])(?: \S+ (?:\S+\[\d+\]|kernel):| std(?:out|err) [FP])? "
 )
 """The text outputs of journalctl(1), `podman logs --timestamps` and dmesg(1), and files of `--log-driver k8s-file`."""
-_MESSAGE: Final = ("msg", "MESSAGE", "log")
+MESSAGE: Final = ("msg", "MESSAGE", "log")
 """Where a line of JSON has the words: `--log-jsonl`, journalctl's, and files of `--log-driver json-file`."""
 _CHILD: Final = re.compile(r"\s*\[(\d+)\] ", re.ASCII)
 _OWN: Final = re.compile(r"\s*(?:\[\d+\] )?(?:\d+\.\d\d\.\d{3}\.\d{3} [A-Z] )?")
@@ -51,4 +51,4 @@ def _message(text: str) -> str:
         record = json.loads(text)
     except (ValueError, RecursionError):  # cut off, no JSON, or a hundred thousand brackets
         return text
-    return next((said for said in map(record.get, _MESSAGE) if isinstance(said, str)), text)
+    return next((said for said in map(record.get, MESSAGE) if isinstance(said, str)), text)

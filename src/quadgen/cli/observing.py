@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain as joined
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +17,7 @@ from quadgen.drift import drift
 from quadgen.fleet import values
 from quadgen.locating import placed
 from quadgen.observed import live, metrics
+from quadgen.observed.foreign import Wanted, begun
 from quadgen.observed.log import read_log
 from quadgen.observed.state import Observation
 from quadgen.pipeline import Compiled, find
@@ -30,6 +30,10 @@ from quadgen.server.looking import look
 _STDIN: Final = "-"
 _SCRAPE: Final = (b"# HELP ", b"# TYPE ", b"llamacpp:")
 """How the text of /metrics begins, and no line of a log does."""
+_SOURCE: Final = Wanted(
+    then="| quadgen observe -", instead="the log of the server, the text of its /metrics, or its own address"
+)
+_SINCE: Final = Wanted(then="> before.txt", instead="the text that its /metrics answered before")
 _LARGEST: Final = 16 * 2**20
 """Bytes of a text of /metrics; that of a server has 4 kB."""
 
@@ -144,25 +148,18 @@ def _port(source: str) -> int:
 
 def _of_text(asked: Asked) -> Observation:
     """What a log or a saved text of /metrics says."""
-    first, rest = _begun(asked.source)
+    first, rest = begun(asked.source, _pieces(asked.source), _SOURCE)
     if not _is_scrape(first):
         if asked.since is not None:
             raise _no_scrape(asked.source)
         return read_log(asked.source, rest).observation
     scrapes = [metrics.parse(asked.source, _text(asked.source, rest))]
     if asked.since is not None:
-        first, rest = _begun(asked.since)
+        first, rest = begun(asked.since, _pieces(asked.since), _SINCE)
         if not _is_scrape(first):
             raise _no_scrape(asked.since)
         scrapes.insert(0, metrics.parse(asked.since, _text(asked.since, rest)))
     return live.observation(asked.source, live.Seen(scrapes=tuple(scrapes)))
-
-
-def _begun(name: str) -> tuple[bytes, Iterator[bytes]]:
-    """The first bytes of a text, and all of it."""
-    read = _pieces(name)
-    first = next(read, b"")
-    return first, joined([first], read)
 
 
 def _is_scrape(first: bytes) -> bool:

@@ -1,11 +1,18 @@
 """The files that `quadgen triage` reads, each once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
+from typing import Final
 
-from quadgen.disk.pieces import PIECE, pieces
+from quadgen.disk.pieces import pieces
+from quadgen.observed.foreign import START, Wanted, beginning, begun, refuse
 from quadgen.observed.log import LogRead, read_log
 from quadgen.triage import Band, Drafter, reading
+
+_LOG: Final = Wanted(then="> server.log", instead="the log of a server")
+_ACCEPTANCE: Final = Wanted(
+    then="> server.log", instead="the log of a server, or what `quadgen agreement --format json` printed"
+)
 
 
 class Files:
@@ -18,26 +25,18 @@ class Files:
     def log(self, name: str) -> LogRead:
         """What a log says. Raises `Rejected` where a line cannot be read, `Unavailable` where the file cannot."""
         if name not in self._logs:
-            self._logs[name] = read_log(name, pieces(name))
+            _, rest = begun(name, pieces(name), _LOG)
+            self._logs[name] = read_log(name, rest)
         return self._logs[name]
 
     def acceptance(self, name: str, drafter: Drafter, widths: Sequence[int] = ()) -> Band:
         """The band that a file says: what `quadgen agreement` printed, or a log. A pipe can be read only once."""
         if name not in self._logs:
             rest = pieces(name)
-            start = _start(rest)
-            told = reading.agreement_in(start) if len(start) < PIECE else None  # what it prints is short
+            start = beginning(rest)
+            told = reading.agreement_in(start) if len(start) < START else None  # what it prints is short
             if told is not None:
                 return reading.agreement(name, told)
+            refuse(name, start, _ACCEPTANCE)
             self._logs[name] = read_log(name, chain((start,), rest))
         return reading.acceptance(self._logs[name], drafter, widths)
-
-
-def _start(rest: Iterator[bytes]) -> bytes:
-    """The first `PIECE` bytes or more, or all there are: a pipe gives what it has."""
-    start = b""
-    for piece in rest:
-        start += piece
-        if len(start) >= PIECE:
-            break
-    return start
