@@ -183,7 +183,7 @@ def test_what_is_wrong_with_an_option_is_said_with_its_name(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--target-rate", "25"], "Missing option '--drafter'"),
+        (["--target-rate", "25"], "Invalid value for --drafter: say which it is"),
         (["--drafter", "plain", "--draft-step", "12"], "say what the target does today"),
         (["--drafter", "plain", "--draft-step", "12", "--commit-per-round", "2"], "say what the target does today"),
         (["--drafter", "plain", "--target-rate", "25"], "say what a pass of the draft model takes"),

@@ -11,8 +11,8 @@ from quadgen.cli.triage_options import Clock
 
 
 def command(  # noqa: PLR0913, PLR0917 - each parameter is an option
-    drafter: options.DrafterOption,
     service: options.ServiceArgument = None,
+    drafter: options.DrafterOption = None,
     target_rate: options.TargetRateOption = None,
     commit_per_round: options.CommitPerRoundOption = None,
     target_step: options.TargetStepOption = None,
@@ -54,12 +54,16 @@ def command(  # noqa: PLR0913, PLR0917 - each parameter is an option
         triage_asking,
         triage_attached,
         triage_curve,
+        triage_drafter,
         triage_live,
         triage_shown,
     )
     from quadgen.triage import Answer, judge  # noqa: PLC0415 - as above
 
     draw = None if curve is None else triage_curve.drawer("--curve", curve)
+    chosen = triage_drafter.chosen(
+        drafter, draft_step=draft_step, draft_log=draft_log, draft_model=draft_model, probe=probe
+    )
     attachment = triage_attached.attached(
         triage_attached.Attaching(
             fleet=fleet,
@@ -71,7 +75,7 @@ def command(  # noqa: PLR0913, PLR0917 - each parameter is an option
             probe=probe,
             api_key_file=api_key_file,
         ),
-        drafter,
+        chosen,
         width,
         numbers=any(each is not None for each in (target_rate, target_step, target_log, target)),
         environ=os.environ,
@@ -80,7 +84,7 @@ def command(  # noqa: PLR0913, PLR0917 - each parameter is an option
     if target is not None:
         live = triage_live.Live(url=target, tokens=tokens, api_key_file=api_key_file, model=model)
     asked = triage_asking.Asked(
-        drafter=drafter,
+        drafter=chosen.name,
         target_rate=target_rate,
         commit_per_round=commit_per_round,
         target_step=target_step,

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final
 
 from quadgen.attachment import Drafter, attachable
 from quadgen.cli import triage_values as values
 from quadgen.cli import work
 from quadgen.cli.servers import api_key
+from quadgen.cli.triage_drafter import Chosen
 from quadgen.engines.drafters import drafts
 from quadgen.problems import Problem, Rejected
 from quadgen.resolution import Resolution
@@ -20,10 +20,6 @@ from quadgen.triage.rows import figures_of
 
 WORKLOAD: Final = "prose"
 """Whose rows stand for the target where nobody says: what drafters find hardest."""
-_HALOGENS: Final = MappingProxyType({
-    "head": "mtp", "draft-mtp": "mtp", "block": "dflash2", "draft-dflash": "dflash2", "draft-dspark": "dspark",
-})  # fmt: skip
-"""What halogen calls the drafters of its own (docs/FLAGS.md, https://github.com/peonist-ai/halogen-flash-server)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,16 +37,15 @@ class Attaching:
 
 
 def attached(
-    options: Attaching, drafter: str, width: str | None, *, numbers: bool, environ: Mapping[str, str]
+    options: Attaching, drafter: Chosen, width: str | None, *, numbers: bool, environ: Mapping[str, str]
 ) -> Attachability | None:
     """The answer of all that was asked; None where nothing was.
 
     Raises `Rejected` where it cannot be attached and there are no `numbers` to show beside that, and as
     `work.compiled` and `probe` do.
     """
-    idea = values.named("--drafter", drafter)
-    _check(options, idea)
-    answers = list(_answers(options, idea, values.widths("--width", width), environ))
+    _check(options, values.named("--drafter", drafter.name))
+    answers = list(_answers(options, drafter, values.widths("--width", width), environ))
     if not answers:
         return None
     said = {each.attachable for each in answers}
@@ -85,15 +80,15 @@ def _check(options: Attaching, idea: Idea) -> None:
 
 
 def _answers(
-    options: Attaching, idea: Idea, widths: tuple[int, ...], environ: Mapping[str, str]
+    options: Attaching, chosen: Chosen, widths: tuple[int, ...], environ: Mapping[str, str]
 ) -> Iterator[Attachability]:
     if options.fleet is not None and options.service is not None:
-        drafter = _drafter(options, idea, widths)
+        drafter = _drafter(options, values.named("--drafter", chosen.name), widths)
         yield _in_fleet(options.fleet, options.service, drafter, options.workload or WORKLOAD)
     if options.probe is not None:
         key = api_key(options.api_key_file)
         with connected(options.probe, environ=environ, api_key=key) as server:
-            yield _of_probe(probe(server, _HALOGENS.get(idea.name, idea.name)))
+            yield _of_probe(probe(server, chosen.probed))
 
 
 def _drafter(options: Attaching, idea: Idea, widths: tuple[int, ...]) -> Drafter:

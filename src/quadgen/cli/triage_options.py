@@ -20,11 +20,12 @@ class Clock(StrEnum):
 
 
 DrafterOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--drafter",
         metavar="CLASS|TYPE",
-        help="plain, ngram, head or block; or a --spec-type of llama-server, such as draft-mtp.",
+        help="plain, ngram, head or block; or a --spec-type of llama-server, such as draft-mtp. Without it, a pass or "
+        "a file of a drafter is that of a plain one.",
         rich_help_panel=_DRAFTER,
     ),
 ]
