@@ -232,11 +232,13 @@ def test_events_without_end_are_given_up(monkeypatch: pytest.MonkeyPatch) -> Non
             list(came)
 
 
-def test_comments_are_no_events_that_a_stream_goes_on_with() -> None:
+@pytest.mark.parametrize("comments", [1000, 0])
+def test_comments_are_no_events_that_a_stream_goes_on_with_and_neither_is_silence(comments: int) -> None:
     def body() -> Iterator[bytes]:
-        for text in (*[b'data: {"n": 1}\n\n'] * 4, *[b": still there\n\n"] * 1000):
+        for text in (*[b'data: {"n": 1}\n\n'] * 4, *[b": still there\n\n"] * comments):
             time.sleep(0.1)
             yield text
+        time.sleep(1)
 
     with (
         started({"/completion": lambda _: Reply(200, {}, body())}) as server,
@@ -244,7 +246,7 @@ def test_comments_are_no_events_that_a_stream_goes_on_with() -> None:
     ):
         with pytest.raises(NoAnswer) as refused:
             list(asked.stream("/completion", {}, timeout=0.3))
-        assert refused.value.reason == "its answer is not whole after 0.3 seconds"
+        assert refused.value.reason == "its answer is not whole, and no event of it came for 0.3 seconds"
 
 
 @pytest.mark.parametrize("begins", [b"HTTP/1.1 200 OK\r\nA: ", b"HTTP/1.1 100 Continue\r\n\r\n"])

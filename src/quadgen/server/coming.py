@@ -69,13 +69,16 @@ class Coming:
 
     def _next(self, chunks: Iterator[bytes]) -> bytes | None:
         failed: NoAnswer | None = None
-        piece = None
+        piece, late = None, False
         try:
             piece = next(chunks, None)
         except (httpx.HTTPError, OSError) as error:
             failed = unreachable(error, self.asked)
-        if self.patience.over:
-            raise self.asked.failed(f"its answer is not whole after {self.patience.seconds:g} seconds")
+            late = self.patience.renewed and isinstance(error, httpx.TimeoutException)
+        if late or self.patience.over:
+            seconds = f"{self.patience.seconds:g} seconds"
+            since = f", and no event of it came for {seconds}" if self.patience.renewed else f" after {seconds}"
+            raise self.asked.failed(f"its answer is not whole{since}")
         if failed is not None:
             raise failed  # outside: what httpx raises holds the key
         return piece

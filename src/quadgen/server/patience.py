@@ -23,6 +23,8 @@ class Patience:
         self.seconds = seconds
         self.over = False
         """Whether it came to that: what was read then is not all, and what failed then failed for that."""
+        self.renewed = False
+        """Whether the time counts from an event of the answer."""
         self._until = math.inf
         self._socket: socket.socket | None = None
         self._changed = threading.Condition()
@@ -54,6 +56,7 @@ class Patience:
     def renew(self) -> None:
         """Begin to wait anew."""
         with self._changed:
+            self.renewed = True
             self._until = time.monotonic() + self.seconds
 
     def _wait(self) -> None:
