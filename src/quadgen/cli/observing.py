@@ -11,6 +11,7 @@ import typer
 
 from quadgen.cli import console, explaining, servers, work
 from quadgen.cli.observed_words import Answer
+from quadgen.disk import logs
 from quadgen.disk.pieces import PIECE, pieces
 from quadgen.disk.reading import unavailable
 from quadgen.drift import drift
@@ -18,7 +19,6 @@ from quadgen.fleet import values
 from quadgen.locating import placed
 from quadgen.observed import live, metrics
 from quadgen.observed.foreign import Wanted, begun
-from quadgen.observed.log import read_log
 from quadgen.observed.state import Observation
 from quadgen.pipeline import Compiled, find
 from quadgen.problems import Rejected, Unavailable
@@ -152,7 +152,7 @@ def _of_text(asked: Asked) -> Observation:
     if not _is_scrape(first):
         if asked.since is not None:
             raise _no_scrape(asked.source)
-        return read_log(asked.source, rest).observation
+        return logs.read(asked.source, rest).observation
     scrapes = [metrics.parse(asked.source, _text(asked.source, rest))]
     if asked.since is not None:
         first, rest = begun(asked.since, _pieces(asked.since), _SINCE)

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Final
 
+from quadgen.disk import logs
 from quadgen.disk.pieces import pieces
-from quadgen.observed.foreign import START, Wanted, beginning, begun, refuse
-from quadgen.observed.log import LogRead, read_log
+from quadgen.observed.foreign import Wanted, beginning, begun, refuse
+from quadgen.observed.log import LogRead
 from quadgen.triage import Band, Drafter, reading
 
 _LOG: Final = Wanted(then="> server.log", instead="the log of a server")
@@ -26,7 +27,7 @@ class Files:
         """What a log says. Raises `Rejected` where a line cannot be read, `Unavailable` where the file cannot."""
         if name not in self._logs:
             _, rest = begun(name, pieces(name), _LOG)
-            self._logs[name] = read_log(name, rest)
+            self._logs[name] = logs.read(name, rest)
         return self._logs[name]
 
     def acceptance(self, name: str, drafter: Drafter, widths: Sequence[int] = ()) -> Band:
@@ -34,9 +35,9 @@ class Files:
         if name not in self._logs:
             rest = pieces(name)
             start = beginning(rest)
-            told = reading.agreement_in(start) if len(start) < START else None  # what it prints is short
+            told = reading.agreement_in(name, start)
             if told is not None:
                 return reading.agreement(name, told)
             refuse(name, start, _ACCEPTANCE)
-            self._logs[name] = read_log(name, chain((start,), rest))
+            self._logs[name] = logs.read(name, chain((start,), rest))
         return reading.acceptance(self._logs[name], drafter, widths)

@@ -9,13 +9,12 @@ from quadgen.observed import halogen_lines, llama_lines
 from quadgen.observed.counts import Counts
 from quadgen.observed.halogen_lines import Accounted
 from quadgen.observed.llama_lines import Said, Statistics, Unreadable
-from quadgen.observed.log_blocks import blocks
 from quadgen.observed.log_book import Book
-from quadgen.observed.log_pieces import LONGEST, Piece, pieces
-from quadgen.observed.log_shapes import KINDS, Shapes
+from quadgen.observed.log_digest import Digest, Line, digests, said, text
+from quadgen.observed.log_pieces import Piece
 from quadgen.observed.state import Observation
 from quadgen.problems import Place, Problem, Rejected
-from quadgen.server_log import event
+from quadgen.server_log import Event
 
 _SHOWN: Final = 20
 """Lines that are reported; what is wrong with one is mostly wrong with all."""
@@ -51,9 +50,14 @@ def read_log(name: str, chunks: Iterable[bytes]) -> LogRead:
     puts in front. Memory is constant, whatever the bytes are. Raises `Rejected` with `unreadable-log` for each line
     that begins like one with counts and has none that make sense: that must not look as if nothing had been drafted.
     """
+    return added(name, digests(chunks))
+
+
+def added(name: str, parts: Iterable[Digest | Piece]) -> LogRead:
+    """Add up the parts of a log, in their order. Raises as `read_log` does."""
     reader = _Reader(name)
-    for piece in pieces(chunks):
-        reader.read(piece)
+    for part in parts:
+        reader.take(part)
     return reader.result()
 
 
@@ -63,26 +67,23 @@ class _Reader:
     def __init__(self, name: str) -> None:
         self._name = name
         self._book = Book()
-        self._known = Shapes()
         self._problems: list[Problem] = []
         self._unshown = 0
         self._lines = 0
         self._cut = False
 
-    def read(self, piece: Piece) -> None:
-        """Read some lines: requests all at once if that can be, the others one by one."""
-        if not piece.ended:
+    def take(self, part: Digest | Piece) -> None:
+        """Add a part."""
+        if isinstance(part, Piece):
             self._lines += 1
-            self._last(piece.data)
+            self._last(part.data)
             return
-        lines, found = blocks(piece.data, self._known)
-        for each in found:
-            if isinstance(each, tuple):
-                self._book.run.several(*each)
+        for each in part.found:
+            if isinstance(each, Line):
+                self._line(self._lines + each.at + 1, each)
             else:
-                for at, line in each:
-                    self._line(self._lines + at + 1, line)
-        self._lines += lines
+                self._book.run.several(*each)
+        self._lines += part.lines
 
     def result(self) -> LogRead:
         """Return what the log says; raises `Rejected` with every line that cannot be read."""
@@ -101,31 +102,22 @@ class _Reader:
             cut=self._cut,
         )  # fmt: skip
 
-    def _line(self, number: int, data: bytes) -> None:
-        line = _text(data)
-        words = bare(line)
-        try:
-            found = _said(words)
-        except Unreadable:
-            self._refuse(number, line, words)
-            return
-        if isinstance(found, Statistics):
-            found = replace(found, child=child(line))
-        if found is not None:
+    def _line(self, number: int, line: Line) -> None:
+        found = line.found
+        if found is None:
+            self._refuse(number, line.text, line.words)
+        elif isinstance(found, Event):
+            self._book.note(found, number, line.text)
+        elif isinstance(found, Statistics):
+            self._book.say(replace(found, child=child(line.text)))
+        else:
             self._book.say(found)
-            return
-        told = event(words)
-        if told is None:
-            self._known.hush(data)
-        elif told.kind in KINDS:
-            self._book.note(told, number, line)
 
     def _last(self, data: bytes) -> None:
         """Read a line without an end: it counts where it is whole, and is no mistake where it is not."""
-        line = _text(data)
-        words = bare(line)
+        words = bare(text(data))
         try:
-            found = _said(words)
+            found = said(words)
         except Unreadable:
             found = None
         if found is not None and _whole(found, words):
@@ -149,14 +141,6 @@ class _Reader:
             return self._problems
         *others, last = self._problems
         return [*others, replace(last, notes=(f"and {self._unshown} more such lines",))]
-
-
-def _text(line: bytes) -> str:
-    return line[:LONGEST].decode("utf-8", "replace")
-
-
-def _said(words: str) -> Said | Accounted | None:
-    return llama_lines.said(words) or halogen_lines.accounted(words)
 
 
 def _whole(found: Said | Accounted, words: str) -> bool:

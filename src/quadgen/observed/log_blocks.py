@@ -4,6 +4,7 @@ Logs have gigabytes, and a request a few lines, so that a line read by itself co
 """
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import compress
 from operator import gt
@@ -147,7 +148,8 @@ def _summed(parts: list[bytes]) -> Read | None:
 
 def _drafting(parts: list[bytes], drafts: list[bool]) -> Sums | None:
     """Add up the lines of acceptance; None where one accepts more than was drafted, or tells no mean length."""
-    taken, drafted, means = (list(compress(parts[group::_GROUPS], drafts)) for group in (8, 9, 10))
+    told: Iterable[list[Any]] = (parts[group::_GROUPS] for group in (8, 9, 10))
+    taken, drafted, means = told if all(drafts) else (list(compress(each, drafts)) for each in told)
     if None in means:
         return None
     accepted, of = list(map(int, taken)), list(map(int, drafted))
