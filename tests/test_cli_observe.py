@@ -161,6 +161,10 @@ def test_standard_input_is_a_log_or_what_metrics_answered(tmp_path: Path) -> Non
         assert (done.returncode, found["source"], found["state"]) == (0, "-", "running"), done.stderr
 
 
+def test_standard_input_is_named_for_people(tmp_path: Path) -> None:
+    assert piped(LOG.encode(), "-", cwd=tmp_path).stdout.startswith(b"standard input: speculates, and drafts are ")
+
+
 @pytest.mark.parametrize(("redirected", "why"), [("<&-", "it is closed"), ("0>/dev/null", "Bad file descriptor")])
 def test_standard_input_that_cannot_be_read_is_outside(redirected: str, why: str, tmp_path: Path) -> None:
     done = subprocess.run(

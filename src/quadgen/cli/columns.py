@@ -1,7 +1,6 @@
 """Sentences and tables that keep within the lines of whoever reads them."""
 
 from collections.abc import Iterator, Sequence
-from textwrap import wrap
 from typing import Final
 
 from quadgen.cli import console
@@ -11,11 +10,20 @@ _GAPS: Final = (3, 2, 1)
 """Blanks between two columns, as many of these as there is room for."""
 
 
-def wrapped(sentence: str, *, indent: int = 4) -> Iterator[str]:
-    """Lines of a sentence, broken between words alone; those after the first are indented."""
-    yield from wrap(
-        sentence, console.width(), subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
-    )
+def wrapped(told: str | Sequence[str], *, indent: int = 4) -> Iterator[str]:
+    """Lines of a sentence, or of words that each stay whole; those after the first are indented.
+
+    A word that is longer than a line stays whole as well: a path can be copied.
+    """
+    first, *others = console.shown(told).split(" ") if isinstance(told, str) else map(console.shown, told)
+    line, most = first, console.width()
+    for word in others:
+        if line.strip() and len(line) + 1 + len(word) > most:
+            yield line.rstrip()
+            line = " " * indent + word
+        else:
+            line += f" {word}"
+    yield line
 
 
 def aligned(rows: Sequence[Row], *, margin: int = 6) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from quadgen.breakeven import acceptance_for
 from quadgen.cli import console
+from quadgen.cli.columns import wrapped
 from quadgen.drift import Drift
 from quadgen.observed.counts import Counts
 from quadgen.observed.state import Observation, State
@@ -96,20 +97,26 @@ def verdict(drift: Drift, target: str) -> str:
 
 def as_text(answer: Answer) -> str:
     """For people: the state, what proves it, the numbers, what else to know."""
+    return console.lines(_lines(answer))
+
+
+def _lines(answer: Answer) -> Iterator[str]:
     seen = answer.observation
     engine = "" if seen.engine is None else f" ({seen.engine})"
-    lines = [
-        f"{seen.source}: {_STATES[seen.state]}{_accepts(seen)}{engine}",
-        *(f"  {reason}" for reason in seen.reasons),
-    ]
+    source = "standard input" if seen.source == "-" else seen.source
+    yield from wrapped(f"{source}: {_STATES[seen.state]}{_accepts(seen)}{engine}")
+    for reason in seen.reasons:
+        yield from wrapped(f"  {reason}")
     if seen.requested is not None:
-        lines.append(f"  it was given --spec-type {','.join(seen.requested) or 'none'}")
+        yield f"  it was given --spec-type {','.join(seen.requested) or 'none'}"
     columns = dict(_columns(seen))
     if columns:
-        lines += ["", *_table(columns), *_by_position(columns)]
+        yield from ("", *_table(columns), *_by_position(columns))
     notes = [*seen.notes, *(() if answer.drift is None else (f"not compared: {each}" for each in answer.drift.unknown))]
-    lines += ["", *(f"  note: {note}" for note in notes)] if notes else []
-    return console.lines(lines)
+    if notes:
+        yield ""
+    for note in notes:
+        yield from wrapped(f"  note: {note}")
 
 
 def _accepts(seen: Observation) -> str:
@@ -161,8 +168,10 @@ def _table(columns: Mapping[str, Counts]) -> list[str]:
     lines = [f"  {'':<{first}}" + _joined((title, widths[title]) for title in cells)]
     for name in names:
         values = _joined((rows.get(name) or "-", widths[title]) for title, rows in cells.items())
-        lines.append(f"  {name:<{first}}{values}  {_NOTES.get(name, '')}".rstrip())
-    return lines
+        lines.append(f"  {name:<{first}}{values}")
+    notes = [f"  {_NOTES.get(name, '')}".rstrip() for name in ("", *names)]
+    room = all(len(line + note) <= console.width() for line, note in zip(lines, notes, strict=True))
+    return [line + note for line, note in zip(lines, notes, strict=True)] if room else lines
 
 
 def _by_position(columns: Mapping[str, Counts]) -> Iterator[str]:
@@ -175,9 +184,10 @@ def _by_position(columns: Mapping[str, Counts]) -> Iterator[str]:
             stretches.append((shown, first, place))
         told = [f"{shown} ({first})" if first == last else f"{shown} ({first}-{last})"
                 for shown, first, last in stretches]  # fmt: skip
-        more = ", ..." if len(told) > _POSITIONS else ""
+        told = [*told[:_POSITIONS], "..."] if len(told) > _POSITIONS else told
         if told:
-            yield f"  accepted by position, {title}: {', '.join(told[:_POSITIONS])}{more}"
+            words = [f"  accepted by position, {title}:", *(f"{each}," for each in told[:-1]), told[-1]]
+            yield from wrapped(words)
 
 
 def _joined(cells: Iterable[tuple[str, int]]) -> str:
