@@ -30,7 +30,7 @@ COPIES: Final = 2500
 FAST: Final = 200.0
 """Megabytes a second that suffice, whatever grep does."""
 SLOW: Final = 3.0
-"""Times grep's processor time that suffice, whatever the machine does meanwhile."""
+"""Times grep's time that suffice, whatever the machine does meanwhile."""
 LARGER: Final = 32.0
 """MiB that a process may hold on top of one that reads a log of four requests."""
 PEAK: Final = """
@@ -40,9 +40,12 @@ try:
     runpy.run_module("quadgen", run_name="__main__")
 except SystemExit as end:
     assert not end.code
+import resource
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 print("peak", *(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM:")))
 """
-"""Lets a program say its peak memory in KiB. What the kernel tells the parent includes the parent's own."""
+"""Lets a program say the peak memory of those that it started, and its own, in KiB. What the kernel tells its parent
+includes the parent's own."""
 
 
 def write_log(path: Path, megabytes: float) -> float:
@@ -79,7 +82,7 @@ def speeds(log: Path, megabytes: float, runs: int) -> list[dict[str, Any]]:
     for count in range(runs + 1):  # the first one brings the log into the page cache
         pairs.append((run([*QUADGEN, "observe", str(log)]), run([*GREP, str(log)])))
         progress(f"observe and grep, round {count} of {runs}")
-    ours, theirs = ([pair[each].cpu for pair in pairs[1:]] for each in (0, 1))
+    ours, theirs = ([pair[each].wall for pair in pairs[1:]] for each in (0, 1))
     ratios = [our / their for our, their in zip(ours, theirs, strict=True)]
     seconds = {"runs": runs, "quadgen": round(median(ours), 3), "other": round(median(theirs), 3)}
     fast = {"case": "observe, MB/s", **seconds, "figure": round(megabytes / median(ours), 1), "bound": FAST}
@@ -97,10 +100,11 @@ def memory(log: Path) -> dict[str, Any]:
 
 
 def peak(log: Path) -> float:
-    """MiB that `quadgen observe` holds at most."""
+    """MiB that a process of `quadgen observe` holds at most."""
     command = [sys.executable, "-c", PEAK, str(log)]
     done = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=True)
-    return int(done.stdout.split()[-1]) / 1024
+    others, _, own = done.stdout.split()[-3:]
+    return max(int(others), int(own)) / 1024
 
 
 def line(case: dict[str, Any]) -> str:
