@@ -264,6 +264,44 @@ def test_an_object_that_is_no_agreement_is_refused(tmp_path: Path, record: objec
     )
 
 
+NO_AGREEMENT: list[tuple[bytes, str | None]] = [
+    (b"[]", None),
+    (b'[{"kind": "agreement"}]', None),
+    (b'{"kind": "agreement", "acceptance": {"low": 0.', "it is no JSON: "),
+    (b'{\n  "kind": "agreement",\n', "it is no JSON: "),
+    (b"[" * 100_000, "it is nested too deep"),
+    (b'{"a":' * 100_000, "it is nested too deep"),
+    (json.dumps({"status": "ok"}).encode(), None),
+    (json.dumps({"kind": "observation"}).encode("utf-16"), None),
+    (b'{"x": "' + b"y" * 2**21, "it is larger than any of these"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "note"),
+    [
+        ("agreed.json", b"", "it is no JSON: "),
+        ("agreed.json", b'"agreement"', None),
+        *((name, data, note) for name in ("agreed.json", "agreed") for data, note in NO_AGREEMENT),
+    ],
+    ids=lambda value: repr(value)[:30],
+)
+def test_json_that_is_no_agreement_is_not_taken_for_a_log(
+    tmp_path: Path, name: str, data: bytes, note: str | None
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    done = triage(tmp_path, *WORKED, "--acceptance", name)
+    assert (done.status, done.out) == (1, "")
+    begins = f"error[unreadable-agreement]: {name} is not what `quadgen agreement --format json` prints\n"
+    assert done.err.startswith(begins + (f"  = note: {note}" if note else "  = hint: "))
+
+
+def test_an_agreement_in_utf_16_is_one_too(tmp_path: Path) -> None:
+    text = json.dumps({"kind": "agreement", "acceptance": {"low": 0.5, "high": 0.6}}, indent=2)
+    (tmp_path / "agreed").write_text(text, encoding="utf-16")
+    assert told(tmp_path, *WORKED, "--acceptance", "agreed")["acceptance"]["low"] == 0.5
+
+
 def test_an_agreement_that_was_refused_has_no_acceptance(tmp_path: Path) -> None:
     (tmp_path / "agreed.json").write_text('{"kind": "agreement", "acceptance": null}', encoding="utf-8")
     done = triage(tmp_path, *WORKED, "--acceptance", "agreed.json")

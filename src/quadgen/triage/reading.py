@@ -4,12 +4,15 @@ Raises `Rejected` with `nothing-measured` where a log does not say what it is as
 """
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 from quadgen.breakeven import Verify, acceptance_for
 from quadgen.facts.kinds import COSTS
+from quadgen.log_lines import MESSAGE
 from quadgen.observed.counts import Counts
+from quadgen.observed.foreign import START
 from quadgen.observed.log import LogRead
 from quadgen.observed.state import Observation, State
 from quadgen.problems import Problem, Rejected
@@ -18,6 +21,8 @@ from quadgen.triage.given import Given
 from quadgen.triage.question import Band, VerifyCost
 from quadgen.triage.target import Figures, idle
 
+_JSON: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{|\[\s*(?:[\[\]{\"]|\Z))|\xff\xfe[{\[]\0|\xfe\xff\0[{\[]")
+"""How an object or a list begins, in UTF-8 or UTF-16, and no line of a log but one that is an object itself."""
 _TRACE: Final = "run the server with -lv 4, which makes it print its statistics, and give that log"
 
 
@@ -119,25 +124,40 @@ def agreement(name: str, told: dict[str, Any]) -> Band:
     ends = [found.get(key) for key in ("low", "high")] if isinstance(found, dict) else []
     numbers = [end for end in ends if isinstance(end, int | float) and not isinstance(end, bool)]
     if told.get("kind") != "agreement" or len(numbers) != 2 or not _ordered(*numbers):  # noqa: PLR2004 - both ends
-        raise Rejected(
-            [
-                Problem(
-                    code="unreadable-agreement",
-                    message=f"{name} is not what `quadgen agreement --format json` prints",
-                    hint="it is an object whose `kind` is agreement, with `low` and `high` of its `acceptance`",
-                )
-            ]
-        )
+        raise _no_agreement(name)
     return Band(low=float(numbers[0]), high=float(numbers[1]), source=name)
 
 
-def agreement_in(data: bytes) -> dict[str, Any] | None:
-    """The object that a file holds, where it is one and no line of a log."""
-    try:
-        told = json.loads(data)
-    except (ValueError, RecursionError):
+def agreement_in(name: str, start: bytes) -> dict[str, Any] | None:
+    """The object that a file holds, by its start; None where it is a log, whose lines may be objects too.
+
+    Raises `Rejected` with `unreadable-agreement` where it is neither: another value, or JSON that is broken off.
+    """
+    if not (name.lower().endswith(".json") or _JSON.match(start)) or _is_record(start.partition(b"\n")[0]):
         return None
-    return told if isinstance(told, dict) and ("kind" in told or "acceptance" in told) else None
+    try:
+        told = json.loads(start)
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deep" if isinstance(error, RecursionError) else f"it is no JSON: {error}"
+        raise _no_agreement(name, why if len(start) < START else "it is larger than any of these") from None
+    if not isinstance(told, dict):
+        raise _no_agreement(name)
+    return told
+
+
+def _is_record(line: bytes) -> bool:
+    """Whether it is one of a log that is written as JSON."""
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(told, dict) and any(key in told for key in MESSAGE)
+
+
+def _no_agreement(name: str, *notes: str) -> Rejected:
+    message = f"{name} is not what `quadgen agreement --format json` prints"
+    hint = "it is an object whose `kind` is agreement, with `low` and `high` of its `acceptance`"
+    return Rejected([Problem(code="unreadable-agreement", message=message, notes=notes, hint=hint)])
 
 
 def _is(spec_type: str, drafter: Drafter) -> bool:
