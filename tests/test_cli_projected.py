@@ -1,5 +1,6 @@
 """`quadgen triage --project`: what is wrong with its options before a server is started, and what it prints."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from command import quadgen
 from quadgen.breakeven import Costs, Verify
 from quadgen.cli import projected
 from quadgen.cli.triage_asking import Asked, question
+from quadgen.cli.triage_files import Files
 from quadgen.projecting import Ask, Clock, Point, Projection
 
 ASKED = Asked(
@@ -84,7 +86,7 @@ def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 
 def test_the_options_make_a_run() -> None:
-    assert projected.ask(RUN, ASKED, environ={}) == Ask(
+    assert projected.ask(RUN, ASKED, Files({})) == Ask(
         server="/none/llama-server",
         base=("--model", "t.gguf", "-t", "1", "-ngl", "9"),
         spec_type="draft-simple",
@@ -96,14 +98,24 @@ def test_the_options_make_a_run() -> None:
     )
 
 
+def test_an_acceptance_that_comes_through_a_pipe_is_there_for_the_run_and_for_the_verdict() -> None:
+    receive, send = os.pipe()
+    with os.fdopen(receive, "rb"), os.fdopen(send, "wb") as pipe:
+        pipe.write(b'{"kind": "agreement", "acceptance": {"low": 0.5, "high": 0.7}}')
+        pipe.close()
+        files, piped = Files({}), replace(ASKED, acceptance=f"/dev/fd/{receive}")
+        assert projected.ask(RUN, piped, files).acceptances == (0.5, 0.7)
+        assert question(projected.filled(piped, FOUND), files).acceptance.ends == (0.5, 0.7)
+
+
 def test_a_head_may_lie_in_the_target() -> None:
-    run = projected.ask(replace(RUN, draft_model=None), replace(ASKED, drafter="draft-mtp"), environ={})
+    run = projected.ask(replace(RUN, draft_model=None), replace(ASKED, drafter="draft-mtp"), Files({}))
     assert (run.spec_type, run.drafting) == ("draft-mtp", ())
 
 
 def test_what_was_measured_fills_in_what_nobody_said() -> None:
     asked = projected.filled(ASKED, FOUND)
-    made = projected.named(question(asked, environ={}), ASKED)
+    made = projected.named(question(asked, Files({})), ASKED)
     assert (made.target.step, made.target.commit, made.target.source) == (0.05, 1, "measured by --project")
     assert made.target.internal
     assert made.draft_step is not None
@@ -113,7 +125,7 @@ def test_what_was_measured_fills_in_what_nobody_said() -> None:
 
 def test_what_somebody_said_goes_first() -> None:
     said = replace(ASKED, target_rate=9.0, draft_step=7.0, verify_cost="1.5")
-    made = projected.named(question(projected.filled(said, FOUND), environ={}), said)
+    made = projected.named(question(projected.filled(said, FOUND), Files({})), said)
     assert (made.target.rate, made.target.plain_step) == (9.0, 0.05)
     assert made.draft_step is not None
     assert (made.draft_step.value, made.draft_step.source) == (0.007, "--draft-step")

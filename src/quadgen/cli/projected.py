@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -35,7 +35,7 @@ class Run:
     samples: int
 
 
-def measured(run: Run, asked: Asked, *, environ: Mapping[str, str]) -> Projection | None:
+def measured(run: Run, asked: Asked, files: Files) -> Projection | None:
     """Run what `--project` asks for; None where it does not.
 
     Every other option is looked at before a server is started. Raises `typer.BadParameter`, and what `project` does.
@@ -50,10 +50,10 @@ def measured(run: Run, asked: Asked, *, environ: Mapping[str, str]) -> Projectio
             if value is not None:
                 raise values.bad(option, "only --project runs a server")
         return None
-    wanted = ask(run, asked, environ=environ)
-    triage_asking.question(filled(replace(asked, live=None), _pretended(wanted)), environ=environ)
+    wanted = ask(run, asked, files)
+    triage_asking.question(filled(replace(asked, live=None), _pretended(wanted)), files)
     started = asked.attachment.started if asked.attachment else None
-    return project(wanted, environ={**environ, **dict(started.environment if started else ())}, notify=step)
+    return project(wanted, environ={**files.environ, **dict(started.environment if started else ())}, notify=step)
 
 
 def _pretended(wanted: Ask) -> Projection:
@@ -63,7 +63,7 @@ def _pretended(wanted: Ask) -> Projection:
     return Projection(clock=wanted.clock, samples=1, costs=costs, client_rate=None, points=(), notes=())
 
 
-def ask(run: Run, asked: Asked, *, environ: Mapping[str, str]) -> Ask:
+def ask(run: Run, asked: Asked, files: Files) -> Ask:
     """What is to be run. Raises `typer.BadParameter`, or `Rejected` where the acceptance is a file that says none."""
     drafter = values.named("--drafter", asked.drafter)
     spec_type = _runs_a_model(drafter)
@@ -76,7 +76,7 @@ def ask(run: Run, asked: Asked, *, environ: Mapping[str, str]) -> Ask:
         spec_type=spec_type,
         drafting=drafting,
         widths=widths or drafter.widths,
-        acceptances=_band(asked, drafter, widths, environ).ends,
+        acceptances=_band(asked, drafter, widths, files).ends,
         clock=Clock(run.clock),
         samples=run.samples,
     )
@@ -104,10 +104,10 @@ def _of_fleet(run: Run, started: Started) -> tuple[str, Words, Words]:
     return run.server or started.program, base, drafting
 
 
-def _band(asked: Asked, drafter: Drafter, widths: Sequence[int], environ: Mapping[str, str]) -> Band:
+def _band(asked: Asked, drafter: Drafter, widths: Sequence[int], files: Files) -> Band:
     if asked.acceptance is None:
         return Band()
-    return values.band("--acceptance", asked.acceptance) or Files(environ).acceptance(asked.acceptance, drafter, widths)
+    return values.band("--acceptance", asked.acceptance) or files.acceptance(asked.acceptance, drafter, widths)
 
 
 def _runs_a_model(drafter: Drafter) -> str:

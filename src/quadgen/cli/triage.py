@@ -55,6 +55,7 @@ def command(  # noqa: PLR0913, PLR0917 - each parameter is an option
         triage_attached,
         triage_curve,
         triage_drafter,
+        triage_files,
         triage_live,
         triage_shown,
     )
@@ -110,8 +111,9 @@ def command(  # noqa: PLR0913, PLR0917 - each parameter is an option
         samples=samples,
     )
     refused = attachment is not None and attachment.attachable is False
-    found = None if refused else projected.measured(run, asked, environ=os.environ)
-    question = triage_asking.question(asked if found is None else projected.filled(asked, found), environ=os.environ)
+    files = triage_files.Files(os.environ)
+    found = None if refused else projected.measured(run, asked, files)
+    question = triage_asking.question(asked if found is None else projected.filled(asked, found), files)
     verdict = judge(question if found is None else projected.named(question, asked))
     text = triage_shown.as_json(verdict) if format is Shape.JSON else triage_shown.as_text(verdict)
     if found is not None:

@@ -1,6 +1,5 @@
 """The options of `quadgen triage` to a question: options first, then what was read, then what is assumed."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from quadgen.cli import triage_values as values
@@ -43,7 +42,7 @@ class Asked:
     attachment: Attachability | None = None
 
 
-def question(asked: Asked, *, environ: Mapping[str, str]) -> Question:
+def question(asked: Asked, files: Files) -> Question:
     """Read what was named, and put it together. Raises `typer.BadParameter`, `Rejected` or `Unavailable`."""
     drafter = values.named("--drafter", asked.drafter)
     flags = _flags(asked)
@@ -53,7 +52,6 @@ def question(asked: Asked, *, environ: Mapping[str, str]) -> Question:
     cost = values.verify_cost("--verify-cost", asked.verify_cost) if asked.verify_cost is not None else None
     band = values.band("--acceptance", asked.acceptance) if asked.acceptance is not None else Band()
     _fitting(asked, drafter)
-    files = Files(environ)
     facing = _target(asked, flags, files)
     return Question(
         target=facing,

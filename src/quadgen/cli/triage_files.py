@@ -22,6 +22,7 @@ class Files:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.environ = environ
         self._logs: dict[str, LogRead] = {}
+        self._agreed: dict[str, Band] = {}
 
     def log(self, name: str) -> LogRead:
         """What a log says. Raises `Rejected` where a line cannot be read, `Unavailable` where the file cannot."""
@@ -32,12 +33,14 @@ class Files:
 
     def acceptance(self, name: str, drafter: Drafter, widths: Sequence[int] = ()) -> Band:
         """The band that a file says: what `quadgen agreement` printed, or a log. A pipe can be read only once."""
+        if name in self._agreed:
+            return self._agreed[name]
         if name not in self._logs:
             rest = pieces(name)
             start = beginning(rest)
             told = reading.agreement_in(name, start)
             if told is not None:
-                return reading.agreement(name, told)
+                return self._agreed.setdefault(name, reading.agreement(name, told))
             refuse(name, start, _ACCEPTANCE)
             self._logs[name] = logs.read(name, chain((start,), rest))
         return reading.acceptance(self._logs[name], drafter, widths)
