@@ -188,6 +188,16 @@ def test_a_head_whose_step_is_not_known_can_lose_and_cannot_win() -> None:
     assert judge(question("head", None, target=facing(rate=1000, step=0.067))).answer is Answer.CANNOT_PAY
 
 
+def test_what_settles_an_unknown_step_is_what_the_engine_can_tell() -> None:
+    sure = Band(low=0.9, high=0.95, source="x")
+    for engine in (None, "llama.cpp", "halogen"):
+        has = Attachability(attachable=True, reasons=("it has it",), engine=engine)
+        settles = judge(question("head", None, acceptance=sure, attachment=has)).reasons[4]
+        assert ("-lv 4" in settles) is (engine != "halogen")
+        assert ('"drafter"' in settles) is (engine == "halogen")
+        assert "it pays at 0.95 only below" in settles
+
+
 def test_what_cannot_be_attached_is_refused_however_good_its_numbers_are() -> None:
     closed = Attachability(attachable=False, reasons=("the engine takes no drafter",))
     verdict = judge(question(draft_step=0.0001, acceptance=Band(low=0.9, high=0.9, source="x"), attachment=closed))

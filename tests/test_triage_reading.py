@@ -114,6 +114,15 @@ def test_the_statistics_of_another_drafter_are_not_taken() -> None:
         reading.draft_step(log(DRAFTING + STATISTICS.format(kind="draft-dflash", ms="60.000")), known("head"))
 
 
+def test_a_log_of_halogen_is_not_told_to_be_written_with_an_option_of_llama_server() -> None:
+    for ask in (lambda read: reading.draft_step(read, known("head")), lambda read: reading.verify_cost(read, None)):
+        with pytest.raises(Rejected) as refused:
+            ask(log(HALOGEN))
+        (problem,) = refused.value.problems
+        assert problem.hint is not None
+        assert "-lv 4" not in problem.hint
+
+
 def test_verifying_took_what_is_left_of_the_time_of_requests_that_drafted() -> None:
     cost = reading.verify_cost(log(PLAIN + DRAFTING), None)
     # 10 rounds in 620 ms beside plain passes of 10 ms; each verified 8 drafts and one more

@@ -55,6 +55,7 @@ def attached(
         problems=tuple(problem for each in answers for problem in each.problems),
         today=next((each.today for each in answers if each.today is not None), None),
         figures=next((each.figures for each in answers if each.figures is not None), None),
+        engine=next((each.engine for each in answers if each.engine is not None), None),
         started=next((each.started for each in answers if each.started is not None), None),
     )
     if found.attachable is False and not numbers:
@@ -120,6 +121,7 @@ def _in_fleet(fleet: str, target: str, drafter: Drafter, workload: str) -> Attac
         problems=(*found.before, *found.problems, *found.evidence),
         today=None if here is None else here.decision.types,
         figures=None if here is None else figures_of(here, compiled.resolved.gate.ledger, workload),
+        engine=None if here is None else here.engine.kind,
         started=None if found.resolution is None else _started(found.resolution),
     )
 
@@ -143,5 +145,6 @@ def _of_probe(found: Probed) -> Attachability:
         hint="take one that it has" if not found.available else f"it has {', '.join(found.available)}",
     )
     return Attachability(
-        attachable=answer, reasons=(found.sentence,), problems=() if answer is not False else (closed,)
-    )
+        attachable=answer, reasons=(found.sentence,), problems=() if answer is not False else (closed,),
+        engine=None if answer is None else "halogen",
+    )  # fmt: skip

@@ -72,6 +72,8 @@ class Attachability:
     """The --spec-type with which the target is meant to draft as it is; None where nobody knows."""
     figures: Figures | None = None
     """What the ledger says of the target as it is; None where nobody measured it."""
+    engine: str | None = None
+    """The kind of the target's engine; None where nobody knows."""
     started: Started | None = field(default=None, repr=False)
     """None where it runs in a container, or cannot be started with the drafter."""
 

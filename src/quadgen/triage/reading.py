@@ -23,6 +23,7 @@ from quadgen.triage.target import Figures, idle
 
 _JSON: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{|\[\s*(?:[\[\]{\"]|\Z))|\xff\xfe[{\[]\0|\xfe\xff\0[{\[]")
 """How an object or a list begins, in UTF-8 or UTF-16, and no line of a log but one that is an object itself."""
+_SILENT: Final = "halogen does not log that: have it answer with another drafter, and compare what a client sees"
 _TRACE: Final = "run the server with -lv 4, which makes it print its statistics, and give that log"
 
 
@@ -61,7 +62,7 @@ def draft_step(read: LogRead, drafter: Drafter) -> Given:
         raise _unsaid(
             f"{name} does not say what a token of the drafter takes", "give the log of a server that runs it alone"
         )
-    raise _unsaid(f"{name} has no statistics of {drafter.words}", _TRACE)
+    raise _unsaid(f"{name} has no statistics of {drafter.words}", _trace(read))
 
 
 def verify_cost(read: LogRead, plain_step: Given | None) -> VerifyCost:
@@ -72,7 +73,7 @@ def verify_cost(read: LogRead, plain_step: Given | None) -> VerifyCost:
     """
     name, counts = read.observation.source, read.drafting
     if counts.seconds is None or not counts.rounds or counts.passes is None or counts.width is None:
-        raise _unsaid(f"{name} has no request that drafted, with its time and its rounds", _TRACE)
+        raise _unsaid(f"{name} has no request that drafted, with its time and its rounds", _trace(read))
     step = Given(value=1 / read.plain.rate, source=name) if read.plain.rate else plain_step
     if step is None:
         hint = "have it answer a request in which nothing is drafted too, or give the plain step with --target-step"
@@ -108,11 +109,11 @@ def acceptance(read: LogRead, drafter: Drafter, widths: Sequence[int] = ()) -> B
     if drafted is None and len(widths) == 1:
         drafted = widths[0]
     if counts is None or counts.tokens_per_round is None or drafted is None:
-        raise _unsaid(f"{name} does not say how many tokens a round of drafting yields", _TRACE)
+        raise _unsaid(f"{name} does not say how many tokens a round of drafting yields", _trace(read))
     p = acceptance_for(counts.tokens_per_round, drafted)
     rounds = f"{counts.tokens_per_round:.3g} tokens per round"
     if p is None:
-        raise _unsaid(f"{name}: {rounds} are more than a width of {drafted:.3g} yields", _TRACE)
+        raise _unsaid(f"{name}: {rounds} are more than a width of {drafted:.3g} yields", _trace(read))
     return Band(low=p, high=p, source=f"{name}: {rounds} at a width of {drafted:.3g}")
 
 
@@ -170,6 +171,11 @@ def _is(spec_type: str, drafter: Drafter) -> bool:
 
 def _ordered(low: float, high: float) -> bool:
     return 0 <= low <= high <= 1  # nan is in no order
+
+
+def _trace(read: LogRead) -> str:
+    """How to make a server log more."""
+    return _SILENT if read.observation.engine == "halogen" else _TRACE
 
 
 def _unsaid(sentence: str, hint: str) -> Rejected:

@@ -12,10 +12,7 @@ def settling(verdict: Verdict, costs: Costs) -> str:
     if verdict.answer is Answer.CANNOT_ATTACH:
         return "no measurement helps: there is nothing to run"
     if verdict.answer is Answer.UNDECIDED:
-        return (
-            f"measure the drafter's step: run the target with it at -lv 4 and give the log with --draft-log; "
-            f"{_limit(verdict, costs)}"
-        )
+        return f"{_step(verdict)}; {_limit(verdict, costs)}"
     if verdict.answer in (Answer.LOSES, Answer.CANNOT_PAY):
         return _lost(verdict, costs)
     expected = _expected(verdict)
@@ -24,6 +21,17 @@ def settling(verdict: Verdict, costs: Costs) -> str:
         needed = f"it pays from {figures.chance(p)} on at a width of {verdict.advised}"
         return f"measure the acceptance: {_how(verdict)}; {needed}; {expected}{_while(verdict, costs)}"
     return f"run it at a width of {verdict.advised} and compare what a client sees; {expected}{_while(verdict, costs)}"
+
+
+def _step(verdict: Verdict) -> str:
+    """How to learn what drafting takes, or what that would tell."""
+    attachment = verdict.question.attachment
+    if attachment is not None and attachment.engine == "halogen":
+        return (
+            'halogen does not log what drafting takes: send it the same requests with "drafter" set to this one and '
+            'to "serial", and compare what a client sees'
+        )
+    return "measure the drafter's step: run the target with it at -lv 4 and give the log with --draft-log"
 
 
 def _how(verdict: Verdict) -> str:
