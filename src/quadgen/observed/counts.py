@@ -47,11 +47,15 @@ class Counts:
 
     @property
     def passes(self) -> int | None:
-        """Passes of the target that generated: each yields its own token and those that it accepted."""
-        if self.generated is None or self.requests is None:
+        """Passes of the target that generated: each yields its own token and those that it accepted.
+
+        What was accepted behind a stop word or the end of a text is among the accepted and not among the generated
+        tokens (seen of llama.cpp b11434: 7 tokens of one round of 8 drafts), so that they may seem fewer than the
+        rounds were. They are as many as those then, or a little more.
+        """
+        if self.generated is None or self.requests is None or self.generated <= self.requests:
             return None
-        left = self.generated - self.requests - (self.accepted or 0)
-        return left if left > 0 else None
+        return max(self.generated - self.requests - (self.accepted or 0), self.rounds or 0) or None
 
     @property
     def tokens_per_pass(self) -> float | None:
