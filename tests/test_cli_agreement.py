@@ -12,6 +12,7 @@ import pytest
 from command import Done, quadgen
 from file_server import Answer, Reply, Seen, Server, started, status
 from lettered import WORDS, Lettered, stumbles
+from quadgen.agreeing.vocabulary import MOST
 from quadgen.server.speaking import FALLBACK
 
 pytestmark = [pytest.mark.loopback, pytest.mark.usefixtures("no_proxies")]
@@ -155,6 +156,10 @@ def changed(**answers: Answer) -> Mapping[str, Answer]:
             "/v1/models does not say how many tokens it has",
         ),
         (changed(v1__models=lambda _: Reply(200, {}, b"[]")), "/v1/models does not say how many tokens it has"),
+        (
+            changed(v1__models=lambda _: Reply(200, {}, b'{"data": [{"meta": {"n_vocab": 1%s}}]}' % (b"0" * 400))),
+            f"/v1/models says that it has more than {MOST} tokens, which no vocabulary has",
+        ),
         (
             changed(v1__models=lambda _: Reply(200, {}, b'{"data": [{"id": "a"}, {"id": "b"}]}')),
             "it serves several models: say which",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from quadgen.facts.agreement import TOLERANCE, UNCOMPARED
+from quadgen.gguf.tape import MOST as TAPE
 
 MARK: Final = "⟦|⟧"
 """What stands between two tokens; hardly a part of any."""
@@ -17,6 +18,9 @@ CHUNK: Final = 8192
 """Ids of a request."""
 RAW: Final = 1024
 """Ids of a request for bytes."""
+MOST: Final = TAPE // 16
+"""Tokens of a vocabulary. In the header of a model each takes 8 bytes for its length, 4 for its type and some text, and
+of more quadgen reads no header either; Gemma 3, whose vocabulary is a large one, has a sixteenth of that."""
 _REPLACED: Final = "\ufffd"
 
 First = tuple[int, str, str]

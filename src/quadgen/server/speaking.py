@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeGuard
 
+from quadgen.agreeing.vocabulary import MOST
 from quadgen.problems import Unavailable
 from quadgen.server.client import Server
 
@@ -110,6 +111,9 @@ class Speaker:
         if model is not None and len(named) > 1:
             named = [each for each in named if model == each.get("id") or model in (each.get("aliases") or ())]
         match named:
+            case [{"meta": {"n_vocab": int(size)}}] if size > MOST:
+                why = f"/v1/models says that it has more than {MOST} tokens, which no vocabulary has"
+                raise Unavailable(f"cannot compare the tokens of {self.server.url}: {why}")
             case [{"meta": {"n_vocab": int(size), **meta}}] if size > 0:
                 kind = meta.get("vocab_type")
                 return size, kind if isinstance(kind, int) else None
