@@ -165,6 +165,17 @@ def test_a_drafter_need_not_be_a_model_of_the_fleet(drafter: str, known: bool) -
     assert said(found, About.TOKENIZER)[0][1].startswith(tokens)
 
 
+@pytest.mark.parametrize(("recorded", "lacking"), [("m.gguf", "d"), ("d.gguf", "m"), ("", "dm")])
+def test_it_is_said_once_of_each_model_that_its_facts_are_not_recorded(recorded: str, lacking: str) -> None:
+    files = {name: data for name, data in (("m.gguf", "plain"), ("d.gguf", "draft")) if name == recorded}
+    lock = locked({name: tiny(model) for name, model in files.items()})
+    found = asked(cpu("  d: {file: d.gguf}\n"), "draft-simple", lock, draft_model="d")
+    told = "; ".join(found.reasons)
+    for model in "dm":
+        assert told.count(f"no facts are recorded of {model}, which quadgen lock does") == (model in lacking)
+    assert "whether d has the tokens of m nobody can say; " in told
+
+
 @pytest.mark.parametrize("name", ["hf:org/repo:Q4_K_M", "org/repo:Q4_K_M"])
 def test_a_drafter_of_the_hub_is_known_by_the_lock_and_must_be_fetched(name: str) -> None:
     files = locked({"m.gguf": tiny("plain"), "hf:org/repo:Q4_K_M": tiny("draft")})

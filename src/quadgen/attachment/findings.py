@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from quadgen.attachment.room import room
+from quadgen.attachment.room import UNRECORDED, room, unrecorded
 from quadgen.attachment.trial import Trial
 from quadgen.engines.drafters import DRAFTERS, drafts
 from quadgen.engines.registry import ENGINES
@@ -63,7 +63,16 @@ def found(trial: Trial, problems: Iterable[Problem], unsure: Iterable[Problem]) 
     more = (*_engine(trial), *_composition(trial), *_devices(trial), *words.findings())
     said += [each for each in (*more, *memory) if each.about not in settled]
     order = list(About)
-    return sorted(said, key=lambda each: order.index(each.about))
+    return list(_once(sorted(said, key=lambda each: order.index(each.about))))
+
+
+def _once(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The same, where it is said once of each model that its facts are not recorded."""
+    said: set[str] = set()
+    for each in findings:
+        what, found, model = each.sentence.partition(f": {UNRECORDED}")
+        yield each._replace(sentence=what) if found and model in said else each
+        said |= {model} if found else set()
 
 
 def _is_error(problem: Problem) -> bool:
@@ -113,7 +122,7 @@ def _unrecorded(what: str, model: Model) -> str:
 
 
 def _lacking(model: Model) -> str:
-    return f"no facts are recorded of {model.name}, which {_RECORD} does"
+    return unrecorded(model.name)
 
 
 def _devices(trial: Trial) -> Iterator[Finding]:

@@ -13,10 +13,16 @@ from quadgen.resolve.memory import Pool, Shares, counted, need, pools
 
 _HOST: Final = None
 """The place of a share in the host's own memory."""
+UNRECORDED: Final = "no facts are recorded of "
 Answer = tuple[bool | None, str]
 """Whether it fits, None where nobody knows, and a sentence."""
 Company = tuple[Sequence[Resolution], Shares]
 """Services that run at the same time, and what each takes by its name."""
+
+
+def unrecorded(model: str) -> str:
+    """The end of a sentence about what nobody knows."""
+    return f"{UNRECORDED}{model}, which quadgen lock does"
 
 
 def room(plain: Outcome, drafting: Outcome) -> Iterator[Answer]:
@@ -26,10 +32,7 @@ def room(plain: Outcome, drafting: Outcome) -> Iterator[Answer]:
         return
     recorded = after.model.facts is not None or ENGINES[after.engine.kind].own_head
     if not after.memory or not recorded:
-        yield (
-            None,
-            f"what it takes nobody can say: no facts are recorded of {after.model.name}, which quadgen lock does",
-        )
+        yield None, f"what it takes nobody can say: {unrecorded(after.model.name)}"
         return
     same = before.reckon(after.context) if before.elastic else before.memory
     for name in plain.refused:
