@@ -85,6 +85,25 @@ def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
     assert done.err == "quadgen: cannot read /none/llama-server: No such file or directory\n"
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        ("/bin/true", None, "/bin/true --help holds no options of a help text"),
+        ("m.gguf", b"GGUF" + bytes(2**20), "m.gguf has more than 1 MiB, which no help text has"),
+        ("help.txt", b"what it says\n" * 3, "help.txt holds no options of a help text"),
+    ],
+)
+def test_what_is_no_llama_server_is_not_taken_for_its_help(
+    tmp_path: Path, name: str, data: bytes | None, says: str
+) -> None:
+    if data is not None:
+        (tmp_path / name).write_bytes(data)
+    done = quadgen("triage", "--drafter", "plain", "--project", "--server", name, *MODELS, cwd=tmp_path)
+    assert (done.status, done.out) == (1, "")
+    assert f"error[unreadable-help]: {name} is no llama-server: {says}\n" in done.err
+    assert "= hint: name the program to run with --server, or as `binary` of the engine in the fleet\n" in done.err
+
+
 def test_the_options_make_a_run() -> None:
     assert projected.ask(RUN, ASKED, Files({})) == Ask(
         server="/none/llama-server",

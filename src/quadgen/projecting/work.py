@@ -12,7 +12,7 @@ from quadgen.engines.flags import known_in, shipped_tables
 from quadgen.observed import metrics
 from quadgen.observed.counts import Counts
 from quadgen.ownership import shown
-from quadgen.problems import Unavailable
+from quadgen.problems import Problem, Rejected, Unavailable
 from quadgen.projecting.asking import Ask, Clock, Setting
 from quadgen.projecting.fitting import Projection, Sample, fitted
 from quadgen.server.client import Server, connected
@@ -21,6 +21,7 @@ from quadgen.server_help import read_help
 from quadgen.server_log import Severity, cause, events
 
 FLAG: Final = "--spec-synth-rates"
+_PROGRAM: Final = "name the program to run with --server, or as `binary` of the engine in the fleet"
 _PATIENCE: Final = 600.0
 """Seconds of silence in an answer after which a server is given up."""
 _LATE: Final = 5.0
@@ -50,9 +51,17 @@ class _Reading(NamedTuple):
 
 
 def able(server: str, *, environ: Mapping[str, str]) -> None:
-    """Raise `Unavailable` unless this build can force an acceptance, by its help; also where that cannot be had."""
-    text, name = read_help(server, environ=environ)
-    if any(FLAG in option.names for option in help_text.parse(text, file=name)):
+    """Raise `Unavailable` unless this build can force an acceptance, by its help; also where that cannot be had.
+
+    Raises `Rejected` with `unreadable-help` where it is something else.
+    """
+    try:
+        text, name = read_help(server, environ=environ)
+        options = help_text.parse(text, file=name)
+    except Rejected as rejected:
+        message = f"{shown(server)} is no llama-server: {rejected.problems[0].message}"
+        raise Rejected([Problem(code="unreadable-help", message=message, hint=_PROGRAM)]) from None
+    if any(FLAG in option.names for option in options):
         return
     tables = shipped_tables()
     first = next(iter(known_in(tables, FLAG)))[0]
