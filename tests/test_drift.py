@@ -181,6 +181,23 @@ def test_a_slot_that_has_all_that_the_model_was_trained_for_is_as_decided_where_
     assert messages(compared(fields, Seen(properties=properties))) != []
 
 
+@pytest.mark.parametrize(
+    ("slots", "context", "hint"),
+    [
+        (4, 2048, "the number of slots makes it so: 4 slots of 2048 tokens, which is 2 slots of 4096"),
+        (1, 8192, "the number of slots makes it so: 1 slot of 8192 tokens, which is 2 slots of 4096"),
+        (3, 2816, "the number of slots makes it so: 3 slots of 2816 tokens, which is 2 slots of 4224"),
+        (4, 1024, "where the unit is newer than the process: systemctl restart llama-server.service"),
+        (1, 4352, "where the unit is newer than the process: systemctl restart llama-server.service"),
+    ],
+)
+def test_a_context_that_other_slots_share_is_said_to_come_of_their_number(slots: int, context: int, hint: str) -> None:
+    number, tokens = compared(seen=Seen(properties=replace(PROPERTIES, slots=slots, context=context))).problems
+    assert number.message.endswith("and `slots` is 2")
+    assert tokens.message == f"the server gives a slot {context} tokens, and `context` is 4096"
+    assert tokens.hint == hint
+
+
 def test_the_smallest_slot_is_what_counts() -> None:
     slots = (SLOTS[0], replace(SLOTS[1], context=2048))
     assert messages(compared(seen=Seen(slots=slots, properties=PROPERTIES))) == [
@@ -247,3 +264,27 @@ def test_of_halogen_its_name_and_its_drafter_are_compared_and_the_rest_as_far_as
         "the server does not speculate, and default means draft-mtp here",
         "the server calls its model halogen-qwen3.8-flash-next, and `alias` is next",
     ]
+
+
+OTHER = Properties(alias="other", model_path="/models/other.gguf", build="b10434-abcdef1", slots=1, context=4096)
+ANOTHER = (
+    "this is likely another server: look at its address, and at which service it should be; "
+    "claw/llama-server listens on port 8080"
+)
+
+
+def test_a_server_of_which_next_to_nothing_is_as_decided_is_likely_another_and_no_restart_is_advised() -> None:
+    found = compared(seen=Seen(properties=OTHER), said=observation(State.OFF, ()))
+    assert len(found.problems) == 6
+    assert [problem.hint for problem in found.problems if problem.hint] == [ANOTHER]
+    halogen = replace(observation(State.UNKNOWN, None), engine="halogen")
+    found = compared(seen=Seen(models=(Model(id="next"),)), said=halogen)
+    assert [problem.hint for problem in found.problems] == [ANOTHER, None]
+
+
+@pytest.mark.parametrize("same", ["alias", "model_path", "build"])
+def test_a_server_that_has_something_of_what_was_decided_may_be_an_older_one(same: str) -> None:
+    properties = replace(OTHER, **{same: getattr(PROPERTIES, same)})
+    hints = [problem.hint or "" for problem in compared(seen=Seen(properties=properties)).problems]
+    assert len(hints) == 3
+    assert all("systemctl restart" in hint for hint in hints)

@@ -6,11 +6,12 @@ it; what cannot be compared is said as well, so that silence means agreement.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from quadgen.engines.base import Served
 from quadgen.engines.registry import ENGINES
+from quadgen.facts.kv import STEP
 from quadgen.fleet.layers import Chain
 from quadgen.observed.live import Seen
 from quadgen.observed.state import Observation, State
@@ -82,18 +83,26 @@ class _Comparison:
 def drift(service: Resolution, chain: Chain, seen: Seen, observation: Observation) -> Drift:
     """Compare what was seen of a server with the service that it should be; `chain` is the layers of that."""
     at = _Comparison(service=service, chain=chain, served=ENGINES[service.engine.kind].served(service))
-    found = [
-        *_engine(at, observation),
-        *_speculation(at, observation),
-        *_name(at, seen),
-        *_slots(at, seen),
-        *_context(at, seen),
-        *_file(at, seen),
-        *_build(at, seen),
-    ]
-    return Drift(
-        problems=tuple(each for each in found if isinstance(each, Problem)),
-        unknown=tuple(each for each in found if isinstance(each, str)),
+    engine, name = [*_engine(at, observation)], [*_name(at, seen)]
+    file, build = [*_file(at, seen)], [*_build(at, seen)]
+    found = [*engine, *_speculation(at, observation), *name, *_slots(at, seen), *_context(at, seen), *file, *build]
+    problems = tuple(each for each in found if isinstance(each, Problem))
+    if _differ(name, engine) or _differ(name, file, build):
+        first, *others = problems
+        problems = (replace(first, hint=_another(at)), *(replace(each, hint=None) for each in others))
+    return Drift(problems=problems, unknown=tuple(each for each in found if isinstance(each, str)))
+
+
+def _differ(*parts: list[Finding]) -> bool:
+    return all(any(isinstance(each, Problem) for each in part) for part in parts)
+
+
+def _another(at: _Comparison) -> str:
+    """A restart helps nothing where next to nothing is as decided."""
+    service = at.service
+    return (
+        "this is likely another server: look at its address, and at which service it should be; "
+        f"{service.host.name}/{service.name} listens on port {service.port}"
     )
 
 
@@ -150,15 +159,19 @@ def _name(at: _Comparison, seen: Seen) -> Iterator[Finding]:
 
 
 def _slots(at: _Comparison, seen: Seen) -> Iterator[Finding]:
-    expected = at.served.slots
-    told = [each.slots for each in (seen.properties, seen.health) if each is not None and each.slots is not None]
-    found = len(seen.slots) if seen.slots else next(iter(told), None)
+    expected, found = at.served.slots, _number(seen)
     if found is None:
         yield "its slots: the server does not say how many"
     elif expected is None:
         yield f"its slots: the fleet leaves them to the server, which has {found}"
     elif found != expected:
         yield at.differs(f"the server has {_count(found, 'slot')}, and `slots` is {expected}", "slots")
+
+
+def _number(seen: Seen) -> int | None:
+    """Slots that the server has."""
+    told = [each.slots for each in (seen.properties, seen.health) if each is not None and each.slots is not None]
+    return len(seen.slots) if seen.slots else next(iter(told), None)
 
 
 def _context(at: _Comparison, seen: Seen) -> Iterator[Finding]:
@@ -181,10 +194,20 @@ def _context(at: _Comparison, seen: Seen) -> Iterator[Finding]:
         words = f"`context` is {decided}"
         if expected != decided:
             words += f", which comes to {expected} there"
-        hint = None
-        if found < expected:
-            hint = f"a slot has no more than the model was trained for; where that is {found}, set `context: {found}`"
+        hint = _cause(at, seen, found, expected)
         yield at.differs(f"the server gives a slot {found} tokens, and {words}", "context", hint=hint)
+
+
+def _cause(at: _Comparison, seen: Seen, found: int, expected: int) -> str | None:
+    """Why a slot has other tokens than were decided, where that can be told."""
+    decided, slots = at.served.slots, _number(seen)
+    if decided and slots and slots != decided:
+        shared = slots * found // decided  # slots share what -c gives
+        told = f"{_count(slots, 'slot')} of {found} tokens, which is {_count(decided, 'slot')} of {shared}"
+        return f"the number of slots makes it so: {told}" if abs(shared - expected) < STEP else None
+    if found < expected:
+        return f"a slot has no more than the model was trained for; where that is {found}, set `context: {found}`"
+    return None
 
 
 def _file(at: _Comparison, seen: Seen) -> Iterator[Finding]:

@@ -30,7 +30,7 @@ TYPES: Final[Mapping[str, tuple[int, int]]] = MappingProxyType({
 """The types that a cache may have (common/arg.cpp, kv_cache_types): so many numbers are so many bytes."""
 SLOTS: Final = 256
 """The most that a context has (src/llama-cparams.h, LLAMA_MAX_SEQ)."""
-_STEP: Final = 256
+STEP: Final = 256
 """Cells come in multiples of it."""
 _NUMBER: Final = 4
 """Bytes of each number in a state."""
@@ -92,8 +92,8 @@ def rolls_back(architecture: str, build: int = _BUILD) -> bool:
 
 def cells(context: Context) -> int:
     """The cells of one slot, or of all where they are unified: multiples of 256, at least what was asked for."""
-    tokens = -(-context.tokens // _STEP) * _STEP
-    return tokens if context.unified else -(-(tokens // context.slots) // _STEP) * _STEP
+    tokens = -(-context.tokens // STEP) * STEP
+    return tokens if context.unified else -(-(tokens // context.slots) // STEP) * STEP
 
 
 def caches(facts: Facts, context: Context) -> tuple[Cache, ...] | Unknown:
@@ -182,7 +182,7 @@ def _window(found: Layout, context: Context, full: int) -> int:
         return full
     batch = min(context.ubatch, context.tokens)
     wanted = (found.window or 0) * (context.slots if context.unified else 1) + batch
-    return -(-min(full, wanted) // _STEP) * _STEP
+    return -(-min(full, wanted) // STEP) * STEP
 
 
 def _rows(rows: list[Row], context: Context, count: int, widest: int | None) -> tuple[tuple[int, int], ...] | Unknown:
