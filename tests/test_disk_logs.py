@@ -67,7 +67,9 @@ def test_a_file_that_went_away_cannot_be_read(tmp_path: Path, monkeypatch: pytes
         logs.read(str(path), [], span=1000)
 
 
-def test_what_is_no_large_file_is_read_from_its_bytes(tmp_path: Path) -> None:
+def test_what_is_no_large_file_is_read_from_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("-").write_bytes(b"another log\n" * 1000)
     found = logs.read("-", LINES, span=1)
     assert found == read_log("-", LINES)
     small = tmp_path / "small.log"

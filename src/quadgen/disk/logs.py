@@ -33,6 +33,8 @@ _Span = tuple[str, int, int | None]
 def read(name: str, chunks: Iterable[bytes], *, span: int = SPAN) -> LogRead:
     """Read the log `name`, whose bytes are `chunks`; a large file is opened by its name, and `chunks` are left alone.
 
+    The name `-` is that of standard input, and never of a file.
+
     Raises as `read_log` does, and `Unavailable`.
     """
     workers = min(_MOST, len(os.sched_getaffinity(0))) if sys.platform == "linux" else 1
@@ -46,6 +48,8 @@ def read(name: str, chunks: Iterable[bytes], *, span: int = SPAN) -> LogRead:
 
 def _size(name: str) -> int:
     """Bytes of a regular file; 0 of anything else, which can be read only once."""
+    if name == "-":
+        return 0
     try:
         found = Path(name).stat()
     except (OSError, ValueError):
