@@ -62,7 +62,9 @@ def test_it_says_how_often_a_drafter_is_right(here: Path, stack: ExitStack) -> N
     target = stack.enter_context(started(as_server(Lettered())))
     draft = stack.enter_context(started(as_server(Lettered(following=stumbles))))
     done = agreement(here, target, draft, "--tokens", "20", "--width", "2")
-    assert (done.status, done.err) == (0, "")
+    assert done.status == 0
+    steps = ["0 of 4 done, now tokenizers", "1 of 4 done, now 1", "2 of 4 done, now 2", "3 of 4 done, now 3"]
+    assert done.err.splitlines() == [f"quadgen: {each}" for each in steps]
     assert done.out == (
         f"target   {target.url()}\n"
         f"draft    {draft.url()}\n"

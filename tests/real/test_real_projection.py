@@ -108,7 +108,14 @@ def test_triage_puts_what_the_server_takes_into_its_verdict(tmp_path: Path) -> N
     models: list[str | Path] = ["--target-model", tiny, "--draft-model", tiny]
     server: list[str | Path] = ["--project", "--server", parts.llama_server()]
     done = quadgen("triage", *words, *server, *models, "--format", "json", cwd=tmp_path)
-    assert (done.status, done.err) == (0, "")
+    assert done.status == 0, done.err
+    runs = [
+        "0 of 4 done, now the target alone",
+        "1 of 4 done, now width 2 at p = 0",
+        "2 of 4 done, now width 2 at p = 0.5",
+        "3 of 4 done, now the target alone",
+    ]
+    assert done.err.splitlines() == [f"quadgen: {each}" for each in runs]
     told = json.loads(done.out)
     seen = told["projected"]
     assert told["target"]["source"] == told["verify"]["source"] == told["drafter"]["source"] == "measured by --project"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from quadgen import disk
 from quadgen.agreeing.asking import Agreement, Setting, agreement
 from quadgen.agreeing.prompts import prompts, shipped
-from quadgen.cli.progress import step
+from quadgen.cli.progress import stage
 from quadgen.cli.servers import api_key
 from quadgen.problems import Unavailable
 from quadgen.server.client import Server, connected
@@ -56,7 +56,7 @@ def answer(asked: Asked) -> Answer:
         def notify(finished: int, total: int, name: str) -> None:
             nonlocal done
             done = finished
-            step(finished, total, name)
+            stage(finished, total, name)
 
         try:
             found = agreement(target, draft, texts, setting, notify)

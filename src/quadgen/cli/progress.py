@@ -26,6 +26,14 @@ def step(done: int, total: int, name: str) -> None:
         _bar(done, total, name)
 
 
+def stage(done: int, total: int, name: str) -> None:
+    """Show the same of what takes a while each time: elsewhere it is a line of its own."""
+    if total and not sys.stderr.isatty() and done < total:
+        sys.stderr.write(f"quadgen: {done} of {total} done, now {_plain(name)}\n")
+        sys.stderr.flush()
+    step(done, total, name)
+
+
 def leave() -> None:
     """Let what is said next begin on a line of its own, where work ended before its bar was full."""
     if _unfinished:
@@ -36,7 +44,11 @@ def leave() -> None:
 def _bar(done: int, total: int, name: str) -> None:
     filled = _WIDTH * done // total
     end = "\n" if done == total else ""
-    shown = "".join(char if char.isprintable() else "?" for char in name[:30])
+    shown = _plain(name)
     _unfinished[:] = [] if end else [name]
     sys.stderr.write(f"\r[{'#' * filled}{'.' * (_WIDTH - filled)}] {done}/{total} {shown:<30}{end}")
     sys.stderr.flush()
+
+
+def _plain(name: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in name[:30])

@@ -10,7 +10,7 @@ from quadgen.breakeven import Costs, Verify
 from quadgen.cli import console, triage_asking
 from quadgen.cli import triage_values as values
 from quadgen.cli.columns import Row, aligned, wrapped
-from quadgen.cli.progress import step
+from quadgen.cli.progress import stage
 from quadgen.cli.triage_asking import Asked
 from quadgen.cli.triage_files import Files
 from quadgen.facts.kinds import COSTS
@@ -53,7 +53,7 @@ def measured(run: Run, asked: Asked, files: Files) -> Projection | None:
     wanted = ask(run, asked, files)
     triage_asking.question(filled(replace(asked, live=None), _pretended(wanted)), files)
     started = asked.attachment.started if asked.attachment else None
-    return project(wanted, environ={**files.environ, **dict(started.environment if started else ())}, notify=step)
+    return project(wanted, environ={**files.environ, **dict(started.environment if started else ())}, notify=stage)
 
 
 def _pretended(wanted: Ask) -> Projection:
