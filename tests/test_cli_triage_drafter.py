@@ -92,8 +92,8 @@ def test_a_halogen_is_probed_by_the_names_that_it_has_for_its_drafters(tmp_path:
         asked = [json.loads(seen.body)["drafter"] for seen in server.seen if seen.body]
     assert asked == ["mtp", "dflash2"]
     assert taken.status == 0, taken.err
-    assert taken.out.startswith("a trained head: ")
+    assert taken.out.startswith("a trained head (draft-mtp): ")
     assert "halogen drafts with mtp of its own" in taken.out
     assert "(e) halogen does not log what drafting takes: " in taken.out
-    assert (refused.status, refused.out.partition(":")[0]) == (1, "a trained block drafter")
+    assert (refused.status, refused.out.partition(":")[0]) == (1, "a trained block drafter (draft-dflash)")
     assert none.status == 2

@@ -5,14 +5,15 @@ from types import MappingProxyType
 from typing import Final
 
 from quadgen.cli import triage_values as values
+from quadgen.facts.kinds import COSTS
 from quadgen.triage.drafter import names
 
 _HALOGENS: Final = MappingProxyType({
     "head": "mtp", "draft-mtp": "mtp", "block": "dflash2", "draft-dflash": "dflash2", "draft-dspark": "dspark",
 })  # fmt: skip
 """What halogen calls the drafters of its own (docs/FLAGS.md, https://github.com/peonist-ai/halogen-flash-server)."""
-_CLASSES: Final = MappingProxyType({"mtp": "head", "dflash2": "block", "dspark": "block"})
-"""The class of each of these."""
+_TYPES: Final = MappingProxyType({called: name for name, called in _HALOGENS.items() if name in COSTS})
+"""What llama-server calls the same."""
 _NONE: Final = "serial"
 """What halogen calls a request without any."""
 
@@ -45,9 +46,9 @@ def chosen(
         drafter = "plain"
     if drafter == _NONE:
         raise values.bad("--drafter", "serial is what halogen calls a request without drafts: there is none to weigh")
-    if drafter in _CLASSES and probe is None:
+    if drafter in _TYPES and probe is None:
         ours = " or ".join(name for name, called in _HALOGENS.items() if called == drafter)
         raise values.bad("--drafter", f"{drafter} is what halogen calls its own, for --probe: elsewhere it is {ours}")
-    if drafter in _CLASSES:
-        return Chosen(name=_CLASSES[drafter], probed=drafter)
+    if drafter in _TYPES:
+        return Chosen(name=_TYPES[drafter], probed=drafter)
     return Chosen(name=values.named("--drafter", drafter).name, probed=_HALOGENS.get(drafter, drafter))
