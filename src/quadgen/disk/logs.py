@@ -4,12 +4,10 @@ import os
 import signal
 import stat
 import sys
-from collections import deque
 from collections.abc import Iterable, Iterator
 from io import FileIO
-from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from quadgen.disk.pieces import PIECE
 from quadgen.disk.reading import unavailable
@@ -18,6 +16,9 @@ from quadgen.observed.log_digest import Digest, digests, joined
 from quadgen.observed.log_pieces import Piece
 from quadgen.ownership import shown
 from quadgen.problems import Unavailable
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 SPAN: Final = 16 * 2**20
 """Bytes that a process reads at a time."""
@@ -58,30 +59,56 @@ def _size(name: str) -> int:
 
 
 def _at_once(spans: list[_Span], workers: int) -> Iterator[Digest | Piece]:
-    """What the spans say, in their order; a few more than there are workers are under way."""
+    """What the spans say, in their order. Each process reads every so manyth, and waits while nobody takes the next."""
     import multiprocessing  # noqa: PLC0415 - costs time, and only a large file needs it
-    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - as above
-    from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - as above
 
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_let_interrupts_pass) as pool:
-        asked = (pool.submit(_read, each) for each in spans)
-        waiting = deque(islice(asked, 2 * workers))
+    receivers: list[Connection] = []
+    processes = []
+    try:
+        for first in range(workers):
+            receiver, sender = context.Pipe(duplex=False)
+            receivers.append(receiver)
+            arguments = (spans[first::workers], sender, receivers)
+            processes.append(context.Process(target=_work, args=arguments, daemon=True))
+            processes[-1].start()
+            sender.close()
+        for number in range(len(spans)):
+            yield from _taken(receivers[number % workers], spans[number])
+    finally:
+        for process in processes:
+            if process.pid is not None:
+                process.kill()
+                process.join()
+        for receiver in receivers:
+            receiver.close()
+
+
+def _taken(receiver: "Connection", span: _Span) -> list[Digest | Piece]:
+    try:
+        found: list[Digest | Piece] | OSError = receiver.recv()
+    except (EOFError, OSError):
+        raise Unavailable(f"cannot read {shown(span[0])}: a process that read it was killed") from None
+    if isinstance(found, OSError):
+        raise unavailable("read", span[0], found)
+    return found
+
+
+def _work(spans: list[_Span], sender: "Connection", receivers: "list[Connection]") -> None:
+    """Read spans, until there is nobody left to send them to."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all of a terminal, and the one that waits ends these
+    for receiver in receivers:  # while one of these is open anywhere, a write to it waits
+        receiver.close()
+    for span in spans:
+        found: list[Digest | Piece] | OSError
         try:
-            while waiting:
-                yield from waiting.popleft().result()
-                waiting.extend(islice(asked, 1))
+            found = _read(span)
         except OSError as error:
-            raise unavailable("read", spans[0][0], error) from error
-        except BrokenProcessPool:
-            raise Unavailable(f"cannot read {shown(spans[0][0])}: a process that read it was killed") from None
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _let_interrupts_pass() -> None:
-    """Ctrl-C goes to every process of the terminal: the one that waits for the others says so."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+            found = error
+        try:
+            sender.send(found)
+        except OSError:
+            return
 
 
 def _read(span: _Span) -> list[Digest | Piece]:
