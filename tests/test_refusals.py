@@ -28,9 +28,15 @@ ELSEWHERE = {
     "not-ours",  # of the output directory
     "not-recorded",  # of `quadgen lock`
     "not-verified",
+    "nothing-measured",  # of a log that triage reads
     "nothing-to-verify",
+    "server-drift",  # of a server that runs
     "systemd-refused",
+    "unreadable-agreement",  # of what agreement printed
     "unreadable-help",  # of a help text
+    "unreadable-log",  # of a server's log
+    "unreadable-metrics",  # of what /metrics answered
+    "unreadable-prompts",  # of a file of prompts
 }
 """Codes of what no fleet file can bring about."""
 
