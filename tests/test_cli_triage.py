@@ -106,7 +106,8 @@ def test_a_lookup_has_its_own_widths_and_needs_no_step(tmp_path: Path) -> None:
     answer = told(tmp_path, "--target-rate", "25", "--drafter", "ngram-mod", "--drafting-share", "0.25")
     assert answer["widths"] == [48, 64]
     assert answer["drafter"]["free"] is False
-    assert answer["overall"]["48"]["0.4"] < answer["projection"]["48"]["0.4"]
+    assert answer["overall"]["48"]["1"] < answer["projection"]["48"]["1"]
+    assert answer["verdict"] == "depends"
 
 
 def test_a_plain_pass_that_was_measured_takes_the_place_of_the_round_of_today(tmp_path: Path) -> None:

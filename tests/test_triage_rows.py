@@ -7,9 +7,11 @@ import pytest
 
 from command import quadgen
 from fleets import ENGINES, Memory
+from quadgen.breakeven import acceptance_for
+from quadgen.evidence import shipped_rows
 from quadgen.pipeline import compile_fleet
 from quadgen.triage import Figures
-from quadgen.triage.rows import figures_of
+from quadgen.triage.rows import figures_of, looked_up
 
 CARD = "gpus: [{name: RTX 3090, vram: 24GiB}], context: 4096"
 ROW = """\
@@ -118,6 +120,17 @@ def test_of_several_rows_one_of_the_same_build_counts_then_the_newest_then_the_l
     rows = row("a", rate=1) + row("b", rate=2, build="b1", more=", date: 2026-02-02") + row("c", rate=3)
     assert values(found(rows))[0] == 3
     assert values(found(row("d", rate=4, more=", date: 2026-01-01") + rows))[0] == 4
+
+
+def test_the_band_of_lookups_goes_from_the_lowest_to_the_highest_acceptance_that_was_measured() -> None:
+    one, many = (looked_up(rows) for rows in (shipped_rows()[:0], shipped_rows()))
+    assert one is None
+    assert many is not None
+    rows = [each for each in shipped_rows() if each.acceptance and each.setting.types == ("ngram-cache",)]
+    least = min(rows, key=lambda each: each.acceptance or 0)
+    assert many.low == pytest.approx(acceptance_for(1 + 8 * (least.acceptance or 0), 8), abs=5e-4)
+    assert 0 < many.low < many.high <= 1
+    assert least.id in many.source
 
 
 def test_triage_of_a_service_needs_no_figures_where_the_ledger_has_them(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from quadgen.cli import triage_values as values
 from quadgen.cli.triage_files import Files
 from quadgen.cli.triage_live import Live, figures_of
+from quadgen.evidence import shipped_rows
 from quadgen.triage import (
     Attachability,
     Band,
@@ -18,6 +19,7 @@ from quadgen.triage import (
     reading,
     target,
 )
+from quadgen.triage.rows import looked_up
 from quadgen.triage.target import either
 
 
@@ -50,7 +52,7 @@ def question(asked: Asked, files: Files) -> Question:
     share = values.share("--drafting-share", asked.drafting_share)
     step = values.positive("--draft-step", asked.draft_step)
     cost = values.verify_cost("--verify-cost", asked.verify_cost) if asked.verify_cost is not None else None
-    band = values.band("--acceptance", asked.acceptance) if asked.acceptance is not None else Band()
+    band = values.band("--acceptance", asked.acceptance) if asked.acceptance is not None else _assumed(drafter)
     _fitting(asked, drafter)
     facing = _target(asked, flags, files)
     return Question(
@@ -63,6 +65,11 @@ def question(asked: Asked, files: Files) -> Question:
         attachment=asked.attachment,
         share=None if share is None else Given(value=share, source="--drafting-share"),
     )
+
+
+def _assumed(drafter: Drafter) -> Band:
+    """What is to be expected where nobody says."""
+    return (looked_up(shipped_rows()) if drafter.looks_up else None) or Band()
 
 
 def _flags(asked: Asked) -> Figures:

@@ -1,14 +1,17 @@
-"""What the ledger says of a service as it runs today: its rate, what a round yields, and a pass without drafts."""
+"""What the ledger says of a service as it runs today, and of what n-gram drafters have accepted."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from quadgen.breakeven import acceptance_for
+from quadgen.engines.drafters import DRAFTERS, lookups
 from quadgen.evidence import NO_SPECULATION, Ledger, Policy, Request, Row, Setting
 from quadgen.evidence.match import differences, same_model
 from quadgen.evidence.setting import DEFAULT_WIDTH
 from quadgen.resolution import Resolution
 from quadgen.triage.given import Given
+from quadgen.triage.question import Band
 from quadgen.triage.target import Figures
 
 _WALL: Final = "tok/s"
@@ -43,6 +46,29 @@ def figures_of(service: Resolution, ledger: Ledger, workload: str) -> Figures | 
         plain_step=None if plain is None else Given(value=1 / plain.rate, source=_source(plain.row)),
         internal=True,
     )
+
+
+def looked_up(rows: Iterable[Row]) -> Band | None:
+    """The acceptances of n-gram drafters that were measured, from the lowest to the highest; None where none was.
+
+    They are all there is between, as the text repeats itself. A row's acceptance is of its drafts: it becomes that of
+    a position by the width of the type, which a draft may be narrower than.
+    """
+    found = [(p, row.id) for row in rows for p in _of_positions(row)]
+    if not found:
+        return None
+    (low, least), (high, most) = min(found), max(found)
+    return Band(low=low, high=high, source=f"assumed: of n-gram drafters, from row {least} to {most}")
+
+
+def _of_positions(row: Row) -> Iterator[float]:
+    types = row.setting.types
+    if len(types) != 1 or types[0] not in lookups(DRAFTERS) or row.acceptance is None or row.no_evidence is not None:
+        return
+    width = DRAFTERS[types[0]].width
+    p = acceptance_for(1 + row.acceptance * width, width)  # three digits are more than a row has
+    if p is not None:
+        yield round(p, 3)
 
 
 def _request(service: Resolution, workload: str) -> Request:
