@@ -135,11 +135,11 @@ def test_a_head_may_lie_in_the_target() -> None:
 def test_what_was_measured_fills_in_what_nobody_said() -> None:
     asked = projected.filled(ASKED, FOUND)
     made = projected.named(question(asked, Files({})), ASKED)
-    assert (made.target.step, made.target.commit, made.target.source) == (0.05, 1, "measured by --project")
+    assert (made.target.step, made.target.commit, made.target.source) == (0.05, 1, "--project")
     assert made.target.internal
     assert made.draft_step is not None
-    assert (made.draft_step.value, made.draft_step.source) == (0.02, "measured by --project")
-    assert (made.verify.factor(4), made.verify.source, made.verify.mirrored) == (2.75, "measured by --project", True)
+    assert (made.draft_step.value, made.draft_step.source) == (0.02, "--project")
+    assert (made.verify.factor(4), made.verify.source, made.verify.mirrored) == (2.75, "--project", True)
 
 
 def test_what_somebody_said_goes_first() -> None:

@@ -118,7 +118,7 @@ def test_triage_puts_what_the_server_takes_into_its_verdict(tmp_path: Path) -> N
     assert done.err.splitlines() == [f"quadgen: {each}" for each in runs]
     told = json.loads(done.out)
     seen = told["projected"]
-    assert told["target"]["source"] == told["verify"]["source"] == told["drafter"]["source"] == "measured by --project"
+    assert told["target"]["source"] == told["verify"]["source"] == told["drafter"]["source"] == "--project"
     assert told["target"]["step_ms"] == pytest.approx(seen["target_step_ms"])
     assert seen["verify_cost"].startswith("3:")
     (point,) = seen["points"]

@@ -18,7 +18,7 @@ from quadgen.projecting import NGRAM, Ask, Clock, Point, Projection, forbidden, 
 from quadgen.triage import Band, Drafter, Question, Started, figures
 
 Words = tuple[str, ...]
-SOURCE: Final = "measured by --project"
+SOURCE: Final = "--project"
 _UNITS: Final = {Clock.WALL: "by the server's clock", Clock.CPU: "in CPU seconds"}
 
 
