@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 from quadgen.disk import logs
 from quadgen.disk.pieces import pieces
 from quadgen.observed.log import read_log
+from quadgen.observed.log_digest import Digest
+from quadgen.observed.log_pieces import Piece
 from quadgen.problems import Rejected, Unavailable
 
 DATA = Path(__file__).parent / "data"
@@ -65,6 +68,65 @@ def test_a_file_that_went_away_cannot_be_read(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(logs, "_size", lambda _: 4000)
     with pytest.raises(Unavailable, match=r"cannot read .*server\.log: No such file"):
         logs.read(str(path), [], span=1000)
+
+
+@pytest.mark.parametrize("fault", ["renamed", "cut off"])
+def test_a_log_that_is_rotated_meanwhile_is_read_to_its_end_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    path = tmp_path / "server.log"
+    path.write_bytes(b"".join(LINES) * 200)
+    expected = read(path, 10**9)
+    portions = logs._Readers.portions  # noqa: SLF001 - the moment at which a log is rotated
+
+    def rotated(self: logs._Readers, name: str) -> Iterator[Digest | Piece]:
+        if fault == "renamed":
+            path.rename(tmp_path / "server.log.1")
+            path.write_bytes(b"another\n")
+        else:
+            os.truncate(path, 1000)
+        return portions(self, name)
+
+    monkeypatch.setattr(logs._Readers, "portions", rotated)  # noqa: SLF001 - as above
+    if fault == "renamed":
+        assert read(path, 20_000) == expected
+    else:
+        with pytest.raises(Unavailable, match=r"server\.log: it was cut off while it was read"):
+            read(path, 20_000)
+
+
+def test_where_no_process_can_be_started_one_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    path = tmp_path / "server.log"
+    path.write_bytes(b"".join(LINES) * 20)
+    expected = read(path, 10**9)
+    monkeypatch.setattr(os, "fork", none)
+    assert read(path, 700) == expected
+
+
+@pytest.mark.parametrize(
+    "line", ["draft acceptance = lost", "statistics ngram-mod: #gen drafts = x", LINES[-8].decode()]
+)
+def test_no_process_holds_more_than_a_part_of_what_it_found(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "server.log"
+    path.write_bytes(f"{line.strip()}\n".encode() * (16 * 2**20 // (len(line) + 1)))
+    program = f"""
+import os, resource
+os.sched_getaffinity = lambda _: {{0, 1}}
+from quadgen.disk import logs
+from quadgen.problems import Rejected
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    logs.read({str(path)!r}, [], span=2**22)
+except Rejected:
+    pass
+print(before, *(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    before, own, others = (int(each) // 1024 for each in done.stdout.split())
+    assert max(own, others) - before < 40
 
 
 def test_what_is_no_large_file_is_read_from_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

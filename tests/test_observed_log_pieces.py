@@ -141,6 +141,30 @@ def test_requests_between_other_lines_are_read_in_the_order_of_the_log(
     assert read_log("log", [text]) == read_log("log", text.splitlines(keepends=True))
 
 
+def test_a_line_of_acceptance_behind_other_words_is_none_of_the_request() -> None:
+    text = requests([(0, 20, 6, 3, False)] * 2, STYLES[0])
+    quoted = text.replace(
+        b"0.03.237.480 I slot print_timing: id  0 | task 0 | draft",
+        b"prompt text is:slot print_timing: id  0 | task 0 | draft",
+        1,
+    )
+    assert quoted != text
+    found = read_log("log", [quoted])
+    assert found.observation.total == read_log("log", quoted.splitlines(keepends=True)).observation.total
+    assert found.drafting.drafted == 9
+
+
+def test_positions_that_come_after_another_request_are_those_of_the_newest_draft() -> None:
+    lines = [
+        requests([(0, 20, 6, 3, False)], STYLES[0]), requests([(0, 20, 0, 0, False)], STYLES[0]),
+        b"0.03.237.480 I slot print_timing: id  0 | task 0 |      acc per pos = (1.000, 1.000, 1.000)\n",
+    ]  # fmt: skip
+    text = b"".join(lines)
+    found = read_log("log", [text])
+    assert found == read_log("log", text.splitlines(keepends=True))
+    assert found.drafting.per_position == (2, 2, 2)
+
+
 @pytest.mark.parametrize("style", ["> {}\n", "1 0.03.237.480 I {}\n", "chat said: {}\n"])
 def test_lines_of_a_server_that_another_program_quotes_are_not_counted(style: str) -> None:
     found = read_log("log", [requests([(0, 20, 6, 3, False)] * 3, style)])

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from quadgen.log_lines import bare, child
+from quadgen.log_lines import bare
 from quadgen.observed import halogen_lines, llama_lines
 from quadgen.observed.counts import Counts
 from quadgen.observed.halogen_lines import Accounted
-from quadgen.observed.llama_lines import Said, Statistics, Unreadable
+from quadgen.observed.llama_lines import Said, Unreadable
 from quadgen.observed.log_book import Book
 from quadgen.observed.log_digest import Digest, Line, digests, said, text
 from quadgen.observed.log_pieces import Piece
@@ -105,11 +105,9 @@ class _Reader:
     def _line(self, number: int, line: Line) -> None:
         found = line.found
         if found is None:
-            self._refuse(number, line.text, line.words)
+            self._refuse(number, line.text, bare(line.text))
         elif isinstance(found, Event):
             self._book.note(found, number, line.text)
-        elif isinstance(found, Statistics):
-            self._book.say(replace(found, child=child(line.text)))
         else:
             self._book.say(found)
 

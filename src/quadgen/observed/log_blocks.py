@@ -17,7 +17,7 @@ from quadgen.observed.log_shapes import Shapes, shape
 from quadgen.observed.log_sums import Sums
 
 _SLOT: Final = b"slot print_timing: id "
-_GROUPS: Final = 12
+_GROUPS: Final = 13
 """Groups of `_pattern`, and what stands between two matches: the stride of what it splits."""
 _SAME: Final = bytes.maketrans(b"023456789", b"111111111")
 _KEY: Final = rb"id +[0-9]{1,9} \| task -?[0-9]{1,18} \|"
@@ -29,7 +29,7 @@ Read = tuple[Sums, Sums, Newest]
 """Requests that drafted nothing, requests that drafted, and the newest of both."""
 Apart = list[tuple[int, bytes]]
 """Lines to be read one by one, and how many lines of the piece stand before each."""
-_LINES: Final = ((1, 2), (2, 1), (7, 2), (8, 1), (11, 1))
+_LINES: Final = ((1, 2), (2, 1), (7, 2), (8, 1), (12, 1))
 """Groups that are there where lines are that a request need not have, and how many lines."""
 
 
@@ -96,9 +96,9 @@ def _pattern(width: int, behind: bytes) -> re.Pattern[bytes]:
     """The lines of a request, those before and behind its numbers included as far as they stand beside them.
 
     Groups: nothing, behind the lines of a launch; nothing, behind the line of the prompt; what stands in front of the
-    words; slot and task; milliseconds; tokens; nothing, behind the lines of the total; accepted; drafted; mean length;
-    nothing, behind the line of a release. A line without numbers is recognised by its slot, and passed. All lines have
-    as much in front as the first.
+    words; slot and task; milliseconds; tokens; nothing, behind the lines of the total; what stands in front of the line
+    of acceptance; accepted; drafted; mean length; nothing, behind the line of a release. A line without numbers is
+    recognised by its slot, and passed. All lines have as much in front as the first.
     """
     front, end = b"\n.{%d}slot " % width, re.escape(behind)
     timing = front + rb"print_timing: \4 +"
@@ -108,7 +108,8 @@ def _pattern(width: int, behind: bytes) -> re.Pattern[bytes]:
         + b"(.{%d})slot print_timing: (%b) +eval time = +" % (width, _KEY)
         + rb"([0-9]{1,15}\.[0-9][0-9]) ms / +([0-9]{1,18}) tokens \(.*\)" + end
         + b"(?:" + timing + b"total time = .*+" + timing + b"graphs reused = .*+())?"
-        + b"(?:" + timing + rb"draft acceptance = [0-9.]+ \( *([0-9]{1,18}) accepted / *([0-9]{1,18}) generated\)"
+        + b"(?:\n(.{%d})slot " % width + rb"print_timing: \4 +draft acceptance = [0-9.]+"
+        + rb" \( *([0-9]{1,18}) accepted / *([0-9]{1,18}) generated\)"
         + b"(?:, mean len = *([0-9]{1,15}\\.[0-9]+))?" + end + b"(?=\n))?"
         + b"(?:" + front + b"     release: id .*+())?(?=\n)"
     )  # fmt: skip
@@ -116,7 +117,7 @@ def _pattern(width: int, behind: bytes) -> re.Pattern[bytes]:
 
 def _genuine(parts: list[bytes], behind: bytes) -> bool:
     """Whether all that stands in front of numbers is what a server or a journal puts there."""
-    fronts = b"\n".join(parts[3::_GROUPS]).translate(_SAME).split(b"\n")
+    fronts = b"\n".join([*parts[3::_GROUPS], *filter(None, parts[8::_GROUPS])]).translate(_SAME).split(b"\n")
     return all(_front(front, behind) for front in set(fronts))
 
 
@@ -128,7 +129,7 @@ def _front(front: bytes, behind: bytes) -> bool:
 def _summed(parts: list[bytes]) -> Read | None:
     tokens = list(map(int, parts[6::_GROUPS]))
     ticks = list(map(int, b" ".join(parts[5::_GROUPS]).replace(b".", b"").split()))
-    drafts = list(map(bool, parts[8::_GROUPS]))
+    drafts = list(map(bool, parts[9::_GROUPS]))
     drafting = _drafting(parts, drafts)
     if drafting is None or 0 in tokens:
         return None
@@ -141,14 +142,21 @@ def _summed(parts: list[bytes]) -> Read | None:
     )
     newest = Newest(
         keys=parts[4::_GROUPS][-RECENT:], tokens=tokens[-RECENT:], ticks=ticks[-RECENT:], drafts=drafts[-RECENT:],
-        last=(int(parts[-4]), int(parts[-3]), float(parts[-2])) if drafts[-1] else None,
+        last=_last(parts, drafts),
     )  # fmt: skip
     return plain, drafting, newest
 
 
+def _last(parts: list[bytes], drafts: list[bool]) -> tuple[bytes, int, int, float] | None:
+    if True not in drafts:
+        return None
+    at = (len(drafts) - 1 - drafts[::-1].index(True)) * _GROUPS
+    return parts[at + 4], int(parts[at + 9]), int(parts[at + 10]), float(parts[at + 11])
+
+
 def _drafting(parts: list[bytes], drafts: list[bool]) -> Sums | None:
     """Add up the lines of acceptance; None where one accepts more than was drafted, or tells no mean length."""
-    told: Iterable[list[Any]] = (parts[group::_GROUPS] for group in (8, 9, 10))
+    told: Iterable[list[Any]] = (parts[group::_GROUPS] for group in (9, 10, 11))
     taken, drafted, means = told if all(drafts) else (list(compress(each, drafts)) for each in told)
     if None in means:
         return None

@@ -1,17 +1,21 @@
 """What pieces of a log say, each by itself: several can be read at the same time, and are added up in their order."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
-from quadgen.log_lines import bare
+from quadgen.log_lines import bare, child
 from quadgen.observed import halogen_lines, llama_lines
 from quadgen.observed.halogen_lines import Accounted
-from quadgen.observed.llama_lines import Said, Unreadable
+from quadgen.observed.llama_lines import Said, Statistics, Unreadable
 from quadgen.observed.log_blocks import Read, blocks
 from quadgen.observed.log_pieces import LONGEST, Piece, pieces
 from quadgen.observed.log_run import RECENT
 from quadgen.observed.log_shapes import KINDS, Shapes
 from quadgen.server_log import Event, event
+
+_KEPT: Final = 4096
+"""Characters of a line: more than a message shows of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +24,10 @@ class Line:
 
     at: int
     """How many lines stand before it."""
-    text: str
-    words: str
-    """Without what stands in front of a server's own."""
     found: Said | Accounted | Event | None
     """None of one that has no counts that make sense."""
+    text: str = ""
+    """The line, of an event and where nothing was found: a log may have more of the others than memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +53,11 @@ def joined(parts: Iterable[Digest]) -> Digest:
     for part in parts:
         for each in part.found:
             if isinstance(each, Line):
-                found.append(Line(lines + each.at, each.text, each.words, each.found))
-            elif found and not isinstance(last := found[-1], Line) and len(each[2].keys) >= RECENT:
-                last[0].add(each[0])
-                last[1].add(each[1])
-                found[-1] = (last[0], last[1], each[2])
+                found.append(replace(each, at=lines + each.at))
+            elif found and not isinstance(before := found[-1], Line) and len(each[2].keys) >= RECENT:
+                before[0].add(each[0])
+                before[1].add(each[1])
+                found[-1] = (before[0], before[1], replace(each[2], last=each[2].last or before[2].last))
             else:
                 found.append(each)
         lines += part.lines
@@ -88,11 +91,14 @@ def _line(at: int, data: bytes, known: Shapes) -> Line | None:
     try:
         found: Said | Accounted | Event | None = said(words)
     except Unreadable:
-        return Line(at, line, words, None)
+        return Line(at, None, line[:_KEPT])
+    if isinstance(found, Statistics):
+        return Line(at, replace(found, child=child(line)))
     if found is None:
         found = event(words)
         if found is None:
             known.hush(data)
         if found is None or found.kind not in KINDS:
             return None
-    return Line(at, line, words, found)
+        return Line(at, found, line[:_KEPT])
+    return Line(at, found)

@@ -38,16 +38,16 @@ class Newest:
     tokens: Sequence[int] = ()
     ticks: Sequence[int] = ()
     drafts: Sequence[bool] = ()
-    last: tuple[int, int, float] | None = None
-    """Accepted, drafted and mean length of the newest, where it drafts."""
+    last: tuple[bytes, int, int, float] | None = None
+    """Key, accepted, drafted and mean length of the newest that drafts."""
 
     @property
     def accepted(self) -> Accepted | None:
-        """The line of acceptance of the newest, where it drafts."""
+        """The newest line of acceptance."""
         if self.last is None:
             return None
-        accepted, drafted, mean = self.last
-        return Accepted(key=_key(self.keys[-1]), accepted=accepted, drafted=drafted, mean=mean)
+        key, accepted, drafted, mean = self.last
+        return Accepted(key=_key(key), accepted=accepted, drafted=drafted, mean=mean)
 
     def requests(self) -> Iterator[Request]:
         """Return them one by one."""
@@ -131,7 +131,7 @@ class Run:
             self._unread.clear()
         if newest.keys:
             self._unread.append(newest)
-            self._last = newest.accepted
+            self._last = newest.accepted or self._last
         if len(self._unread) > RECENT:
             self._read_newest()
 
