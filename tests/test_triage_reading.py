@@ -74,6 +74,12 @@ def test_a_target_whose_drafts_were_never_accepted_is_not_said_to_do_without() -
     assert reading.figures_of(log(PLAIN)).idle is None
 
 
+def test_a_halogen_whose_rounds_yield_one_token_drafted_although_it_does_not_say_how_much() -> None:
+    found = reading.figures_of(log("serve_api: mtp 64 tok in 1.31s = 47.97 t/s | 63 rounds, commit 1.00/round\n"))
+    assert near(found.commit, 1)
+    assert found.idle == "the target speculates, and none of its drafts was accepted in x.log"
+
+
 def test_what_a_client_saw_and_what_the_log_counted_go_together() -> None:
     found = target(Figures(rate=Given(value=25, source="--target-rate")), reading.figures_of(log(HALOGEN)))
     assert found.step == pytest.approx(62 / 33 / 25)

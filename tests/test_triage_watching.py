@@ -80,6 +80,22 @@ def test_a_server_that_speculates_without_success_in_this_answer_is_told_from_on
     assert figures("url", events, None, types).idle == sentence
 
 
+@pytest.mark.parametrize(
+    ("drafted", "accepted", "came"),
+    [
+        (None, 0, "yielded one token per round"),
+        (0, 0, "drafted nothing"),
+        (40, 0, "none of its drafts was accepted"),
+    ],
+)
+def test_a_server_that_does_not_say_what_it_drafted_is_not_said_to_draft_nothing(
+    drafted: int | None, accepted: int, came: str
+) -> None:
+    window = Counts(requests=1, generated=41, drafted=drafted, accepted=accepted)
+    found = figures("url", [*pieces(11, 13), *end(41)], window, ("mtp",))
+    assert found.idle == f"the target speculates with mtp, and {came} in this answer"
+
+
 def test_the_engines_own_rate_stands_beside_it() -> None:
     events = [*pieces(11, 15), *end(41, predicted_n=41, predicted_per_second=17.5)]
     assert figures("url", events, None).engine_rate == 17.5

@@ -45,7 +45,8 @@ def figures_of(read: LogRead) -> Figures:
 def _idle(seen: Observation, total: Counts) -> str | None:
     if seen.state not in {State.IDLE, State.RUNNING, State.NEVER_ACCEPTED}:
         return None
-    return idle(seen.requested or (*seen.drafters,), f"in {seen.source}", drafted=bool(total.drafted))
+    drafted = bool(total.drafted or total.rounds)  # halogen counts rounds, and no drafts
+    return idle(seen.requested or (*seen.drafters,), f"in {seen.source}", drafted=drafted)
 
 
 def draft_step(read: LogRead, drafter: Drafter) -> Given:

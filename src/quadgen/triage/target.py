@@ -9,6 +9,12 @@ from quadgen.triage.given import Given, Unclear
 
 _APART: Final = 0.02
 """How far rate, step and commit may be apart before they contradict each other."""
+_CAME: Final = {
+    True: "none of its drafts was accepted",
+    False: "drafted nothing",
+    None: "yielded one token per round",
+}
+"""What came of a speculation that won nothing, by whether it drafted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +115,13 @@ def target(flags: Figures, read: Figures | None = None) -> Target:
     )  # fmt: skip
 
 
-def idle(types: Sequence[str], where: str, *, drafted: bool) -> str:
-    """The sentence of `Figures.idle`; `types` is empty where the server does not say which."""
+def idle(types: Sequence[str], where: str, *, drafted: bool | None) -> str:
+    """The sentence of `Figures.idle`; `types` is empty where the server does not say which.
+
+    `drafted` is None where nobody says whether it drafted at all.
+    """
     named = f" with {joined(list(types))}" if types else ""
-    came = "none of its drafts was accepted" if drafted else "drafted nothing"
-    return f"the target speculates{named}, and {came} {where}"
+    return f"the target speculates{named}, and {_CAME[drafted]} {where}"
 
 
 def _completed(rate: Given | None, step: Given | None, commit: Given | None) -> tuple[float, float, float, str]:

@@ -36,7 +36,7 @@ def figures(source: str, events: Sequence[Event], window: Counts | None, types: 
         rate=Given(value=(tokens - 1) / (arrivals[-1] - arrivals[0]), source=source),
         commit=None if commit is None else Given(value=commit, source=source),
         engine_rate=_engine_rate(events, window),
-        idle=_idle(events, commit, types),
+        idle=_idle(events, commit, types, window),
     )
 
 
@@ -70,11 +70,22 @@ def _commit(events: Sequence[Event], tokens: int, window: Counts | None) -> floa
     return None if window is None else window.tokens_per_pass
 
 
-def _idle(events: Sequence[Event], commit: float | None, types: Sequence[str] | None) -> str | None:
-    drafted = bool(_timings(events).get("draft_n"))
+def _idle(
+    events: Sequence[Event], commit: float | None, types: Sequence[str] | None, window: Counts | None
+) -> str | None:
+    drafted = _drafted(events, window)
     if commit != 1 or (types is None and not drafted):
         return None
     return idle(types or (), "in this answer", drafted=drafted)
+
+
+def _drafted(events: Sequence[Event], window: Counts | None) -> bool | None:
+    """Whether anything was drafted: by the answer where it says so, else by the counters; None where neither does."""
+    timings = _timings(events)
+    counted = None if window is None else window.drafted
+    if timings.get("draft_n") or counted:
+        return True
+    return False if "predicted_n" in timings or counted == 0 else None  # llama-server says nothing of none
 
 
 def _engine_rate(events: Sequence[Event], window: Counts | None) -> float | None:
