@@ -187,7 +187,8 @@ def test_a_slot_that_has_all_that_the_model_was_trained_for_is_as_decided_where_
         (4, 2048, "the number of slots makes it so: 4 slots of 2048 tokens, which is 2 slots of 4096"),
         (1, 8192, "the number of slots makes it so: 1 slot of 8192 tokens, which is 2 slots of 4096"),
         (3, 2816, "the number of slots makes it so: 3 slots of 2816 tokens, which is 2 slots of 4224"),
-        (4, 1024, "where the unit is newer than the process: systemctl restart llama-server.service"),
+        (4, 1024, "a slot has no more than the model was trained for; where that is 1024, set `context: 1024`"),
+        (1, 2048, "a slot has no more than the model was trained for; where that is 2048, set `context: 2048`"),
         (1, 4352, "where the unit is newer than the process: systemctl restart llama-server.service"),
     ],
 )

@@ -204,7 +204,8 @@ def _cause(at: _Comparison, seen: Seen, found: int, expected: int) -> str | None
     if decided and slots and slots != decided:
         shared = slots * found // decided  # slots share what -c gives
         told = f"{_count(slots, 'slot')} of {found} tokens, which is {_count(decided, 'slot')} of {shared}"
-        return f"the number of slots makes it so: {told}" if abs(shared - expected) < STEP else None
+        if abs(shared - expected) < STEP:
+            return f"the number of slots makes it so: {told}"
     if found < expected:
         return f"a slot has no more than the model was trained for; where that is {found}, set `context: {found}`"
     return None
