@@ -297,6 +297,15 @@ def test_json_that_is_no_agreement_is_not_taken_for_a_log(
     assert done.err.startswith(begins + (f"  = note: {note}" if note else "  = hint: "))
 
 
+@pytest.mark.parametrize("name", ["log.json", "log"])
+@pytest.mark.parametrize("first", ['g": "cut off"}', '{"type": "log", "time": 1}', '{"type": "log", "ms'])
+def test_a_log_in_json_is_one_whatever_its_first_line_is(tmp_path: Path, name: str, first: str) -> None:
+    said = "serve_api: mtp 63 tok in 1.31s = 47.97 t/s | 33 rounds, commit 1.88/round"
+    (tmp_path / name).write_text(f"{first}\n{json.dumps({'msg': said})}\n", encoding="utf-8")
+    source = told(tmp_path, *WORKED, "--width", "3", "--acceptance", name)["acceptance"]["source"]
+    assert source == f"{name}: 1.88 tokens per round at a width of 3"
+
+
 def test_an_agreement_in_utf_16_is_one_too(tmp_path: Path) -> None:
     text = json.dumps({"kind": "agreement", "acceptance": {"low": 0.5, "high": 0.6}}, indent=2)
     (tmp_path / "agreed").write_text(text, encoding="utf-16")

@@ -140,6 +140,9 @@ def agreement_in(name: str, start: bytes) -> dict[str, Any] | None:
     try:
         told = json.loads(start)
     except (ValueError, RecursionError) as error:
+        lines = start.split(b"\n")  # the first one of a log may be broken off
+        if any(_is_record(line) for line in lines if b"{" in line):
+            return None
         why = "it is nested too deep" if isinstance(error, RecursionError) else f"it is no JSON: {error}"
         raise _no_agreement(name, why if len(start) < START else "it is larger than any of these") from None
     if not isinstance(told, dict):
