@@ -1,6 +1,7 @@
 """What the ledger says of a service as it runs today, as figures of the target of a triage."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from command import quadgen
 from fleets import ENGINES, Memory
 from quadgen.breakeven import acceptance_for
-from quadgen.evidence import shipped_rows
+from quadgen.evidence import Setting, shipped_rows
 from quadgen.pipeline import compile_fleet
 from quadgen.triage import Figures
 from quadgen.triage.rows import figures_of, looked_up
@@ -131,6 +132,26 @@ def test_the_band_of_lookups_goes_from_the_lowest_to_the_highest_acceptance_that
     assert many.low == pytest.approx(acceptance_for(1 + 8 * (least.acceptance or 0), 8), abs=5e-4)
     assert 0 < many.low < many.high <= 1
     assert least.id in many.source
+
+
+def test_a_row_of_lookups_whose_flags_may_set_another_width_is_left_out() -> None:
+    plain = next(each for each in shipped_rows() if each.acceptance and each.setting.types == ("ngram-mod",))
+    flags = {"spec-ngram-mod-n-max": 4}
+    other = replace(plain, setting=Setting.of(plain.setting.spec_types, flags=flags))
+    assert looked_up([plain]) is not None
+    assert looked_up([other]) is None
+
+
+def test_the_band_of_lookups_with_a_fleet_is_of_its_rows_too(tmp_path: Path) -> None:
+    said = row("own", setting="{spec_types: [ngram-cache]}", more=", acceptance: 0.006")
+    (tmp_path / "fleet.yml").write_text(fleet("profile: default"), encoding="utf-8")
+    (tmp_path / "rows.yml").write_text(f"version: 1\nmeasurements:\n{said}", encoding="utf-8")
+    asked = ("--drafter", "ngram-mod", "--target-rate", "30", "--format", "json")
+    done = (quadgen("triage", *more, *asked, cwd=tmp_path) for more in ((), ("claw", "--fleet", "fleet.yml")))
+    shipped, both = (json.loads(each.out)["acceptance"] for each in done)
+    assert both["low"] < shipped["low"]
+    assert both["high"] == shipped["high"]
+    assert both["source"].startswith("assumed: of n-gram drafters, from row own to ")
 
 
 def test_triage_of_a_service_needs_no_figures_where_the_ledger_has_them(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def question(asked: Asked, files: Files) -> Question:
     share = values.share("--drafting-share", asked.drafting_share)
     step = values.positive("--draft-step", asked.draft_step)
     cost = values.verify_cost("--verify-cost", asked.verify_cost) if asked.verify_cost is not None else None
-    band = values.band("--acceptance", asked.acceptance) if asked.acceptance is not None else _assumed(drafter)
+    band = values.band("--acceptance", asked.acceptance) if asked.acceptance is not None else _assumed(asked, drafter)
     _fitting(asked, drafter)
     facing = _target(asked, flags, files)
     return Question(
@@ -67,9 +67,12 @@ def question(asked: Asked, files: Files) -> Question:
     )
 
 
-def _assumed(drafter: Drafter) -> Band:
-    """What is to be expected where nobody says."""
-    return (looked_up(shipped_rows()) if drafter.looks_up else None) or Band()
+def _assumed(asked: Asked, drafter: Drafter) -> Band:
+    """What is to be expected where nobody says; of n-gram drafters, by the ledgers, the fleet's included."""
+    if not drafter.looks_up:
+        return Band()
+    own = None if asked.attachment is None else asked.attachment.looked_up
+    return own or looked_up(shipped_rows()) or Band()
 
 
 def _flags(asked: Asked) -> Figures:

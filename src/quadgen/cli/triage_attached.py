@@ -16,7 +16,7 @@ from quadgen.server.client import connected
 from quadgen.server.probe import Probed, Reply, probe
 from quadgen.triage import Attachability, Started
 from quadgen.triage import Drafter as Idea
-from quadgen.triage.rows import figures_of
+from quadgen.triage.rows import figures_of, looked_up
 
 WORKLOAD: Final = "prose"
 """Whose rows stand for the target where nobody says: what drafters find hardest."""
@@ -55,6 +55,7 @@ def attached(
         problems=tuple(problem for each in answers for problem in each.problems),
         today=next((each.today for each in answers if each.today is not None), None),
         figures=next((each.figures for each in answers if each.figures is not None), None),
+        looked_up=next((each.looked_up for each in answers if each.looked_up is not None), None),
         engine=next((each.engine for each in answers if each.engine is not None), None),
         started=next((each.started for each in answers if each.started is not None), None),
     )
@@ -121,6 +122,7 @@ def _in_fleet(fleet: str, target: str, drafter: Drafter, workload: str) -> Attac
         problems=(*found.before, *found.problems, *found.evidence),
         today=None if here is None else here.decision.types,
         figures=None if here is None else figures_of(here, compiled.resolved.gate.ledger, workload),
+        looked_up=looked_up(compiled.resolved.gate.ledger.rows),
         engine=None if here is None else here.engine.kind,
         started=None if found.resolution is None else _started(found.resolution),
     )

@@ -72,6 +72,8 @@ class Attachability:
     """The --spec-type with which the target is meant to draft as it is; None where nobody knows."""
     figures: Figures | None = None
     """What the ledger says of the target as it is; None where nobody measured it."""
+    looked_up: Band | None = None
+    """What the shipped ledger and the fleet's own have of n-gram drafters; None without a fleet, or without a row."""
     engine: str | None = None
     """The kind of the target's engine; None where nobody knows."""
     started: Started | None = field(default=None, repr=False)

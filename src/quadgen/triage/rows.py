@@ -65,6 +65,8 @@ def _of_positions(row: Row) -> Iterator[float]:
     types = row.setting.types
     if len(types) != 1 or types[0] not in lookups(DRAFTERS) or row.acceptance is None or row.no_evidence is not None:
         return
+    if row.setting.flags:
+        return  # they may set another width
     width = DRAFTERS[types[0]].width
     p = acceptance_for(1 + row.acceptance * width, width)  # three digits are more than a row has
     if p is not None:
