@@ -6,6 +6,7 @@ the environment as it is).
 """
 
 import os
+import signal
 import socket
 from collections.abc import Generator
 from pathlib import Path
@@ -44,6 +45,9 @@ settings.load_profile("ci" if os.environ.get("CI") == "true" else "default")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # a shell ignores Ctrl-C for what it runs in the background, and so would every program that a test starts
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "loopback: may open sockets between addresses of this machine")
     config.addinivalue_line("markers", "home: sees the real home directory and environment")
 

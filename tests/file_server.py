@@ -8,6 +8,7 @@ Needs the marks `loopback` and `usefixtures("no_proxies")`.
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from email.message import Message
@@ -68,6 +69,13 @@ class Server:
 
     def url(self, path: str = "", host: str = "127.0.0.1", user: str = "") -> str:
         return f"http://{user}{host}:{self.port}{path}"
+
+    def has_sent(self, count: int) -> bool:
+        """Whether so many bytes were sent and no more, once that is counted: a client may be ahead of the counting."""
+        until = time.monotonic() + 10
+        while self.sent < count and time.monotonic() < until:
+            time.sleep(0.001)
+        return self.sent == count
 
     def ranges(self) -> list[str | None]:
         return [one.range for one in self.seen]
