@@ -6,7 +6,6 @@ README.md beside this file says what is measured and how to read it.
 """
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -20,6 +19,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from benchmarks.bench_render import QUADGEN, Run, progress, run  # noqa: E402 - as above
+from benchmarks.table import show  # noqa: E402 - as above
 from gguf import GGUFReader  # noqa: E402 - the line above finds what follows
 
 import fetch_gemma  # noqa: E402 - as above
@@ -133,14 +133,6 @@ def _apart(case: str, pairs: Sequence[tuple[float, ...]], bound: float) -> dict[
     }  # fmt: skip
 
 
-def line(case: dict[str, Any]) -> str:
-    """One case as a line of text; ! marks a figure on the wrong side of its bound."""
-    bound = case["bound"]
-    wrong = case["figure"] > bound if case["most"] else case["figure"] < bound
-    figures = f"{case['quadgen']:>9.3f}  {case['other']:>9.3f}  {case['figure']:>9.3f}{'!' if wrong else ' '}"
-    return f"{case['case']:<42}  {figures} {bound:>7}"
-
-
 def main() -> None:
     """Measure what the command line asks for and print it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
@@ -158,11 +150,7 @@ def main() -> None:
         sys.exit(f"there is no {path}; `make parts` fetches a checkpoint")
     cases = [readers(str(path), asked.runs), *starts(str(path), asked.starts), *peaks(str(path))]
     progress("")
-    if asked.json:
-        print(json.dumps(cases, indent=1))
-    else:
-        print(f"{'':<42}  {'quadgen':>9}  {'other':>9}  {'figure':>9}  {'bound':>7}")
-        print("\n".join(map(line, cases)))
+    show(cases, as_json=asked.json)
 
 
 if __name__ == "__main__":

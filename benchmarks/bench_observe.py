@@ -6,7 +6,6 @@ README.md beside this file says what is measured and how to read it.
 """
 
 import argparse
-import json
 import re
 import subprocess
 import sys
@@ -19,6 +18,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
 
 from benchmarks.bench_render import ENVIRONMENT, QUADGEN, Run, progress, run  # noqa: E402 - the line above finds it
+from benchmarks.table import show  # noqa: E402 - as above
 
 CAPTURE: Final = ROOT / "tests" / "data" / "server-log-b11434.txt"
 """What a real server logged of four requests, at the level that it logs by default."""
@@ -107,13 +107,6 @@ def peak(log: Path) -> float:
     return max(int(others), int(own)) / 1024
 
 
-def line(case: dict[str, Any]) -> str:
-    """One case as a line of text; ! marks a figure on the wrong side of its bound."""
-    wrong = case["figure"] > case["bound"] if case["most"] else case["figure"] < case["bound"]
-    figures = f"{case['quadgen']:>9.3f}  {case['other']:>9.3f}  {case['figure']:>9.2f}{'!' if wrong else ' '}"
-    return f"{case['case']:<42}  {figures} {case['bound']:>7}"
-
-
 def main() -> None:
     """Measure what the command line asks for and print it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
@@ -130,11 +123,7 @@ def main() -> None:
         size = write_log(log, asked.size)
         cases = [*speeds(log, size, asked.runs), memory(log)]
     progress("")
-    if asked.json:
-        print(json.dumps(cases, indent=1))
-    else:
-        print(f"{'':<42}  {'quadgen':>9}  {'other':>9}  {'figure':>9}  {'bound':>7}")
-        print("\n".join(map(line, cases)))
+    show(cases, as_json=asked.json)
 
 
 if __name__ == "__main__":

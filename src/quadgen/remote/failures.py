@@ -52,7 +52,7 @@ class Asked:
 
 def failure(error: Exception, host: str) -> Failed:
     """Say why a request had no answer, or an answer no end. Takes what httpx raises, and `OSError`."""
-    chain = tuple(_chain(error))
+    chain = tuple(chain_of(error))
     for cause in chain:
         match cause:
             case ssl.SSLCertVerificationError():
@@ -78,7 +78,7 @@ def failure(error: Exception, host: str) -> Failed:
     return Failed(f"the connection to {host} broke{why}", passing=isinstance(error, httpx.NetworkError))
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def chain_of(error: BaseException | None) -> Iterator[BaseException]:
     """An exception and what led to it; bounded, since chains can be circular."""
     for _ in range(20):
         if error is None:
@@ -111,7 +111,7 @@ def _plain(status: int, wait: float | None, asked: Asked) -> str:
             return "the proxy wants a user and a password (407)"
         case 429:
             return f"{asked.host} limits how often it is asked (429): {_later(wait)}"
-    return f"{asked.host} answers {_words(status)}"
+    return f"{asked.host} answers {status_words(status)}"
 
 
 def _hub(status: int, code: str | None, wait: float | None, asked: Asked, hub: str) -> str:
@@ -153,7 +153,8 @@ def _absent(code: str | None, asked: Asked) -> str:
     return f"there is no such repository, revision or file on {asked.host} (404)"
 
 
-def _words(status: int) -> str:
+def status_words(status: int) -> str:
+    """A status with its phrase, where it has one."""
     try:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:

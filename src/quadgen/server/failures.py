@@ -7,7 +7,6 @@ Wordings of llama-server: tools/server/server-http.cpp, server-context.cpp and s
 import json
 import re
 import ssl
-from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
@@ -15,7 +14,7 @@ from typing import Final
 import httpx
 
 from quadgen.problems import Unavailable
-from quadgen.remote.failures import failure
+from quadgen.remote.failures import chain_of, failure, status_words
 
 KEY: Final = "--api-key-file FILE, or the variable LLAMA_API_KEY"
 _LONGEST: Final = 200
@@ -66,7 +65,7 @@ def quoted(text: str) -> str:
 def unreachable(error: Exception, asked: Asked) -> NoAnswer:
     """Say why there was no answer at all. Takes what httpx raises, and `OSError`."""
     where = asked.netloc
-    for cause in _chain(error):
+    for cause in chain_of(error):
         match cause:
             case ConnectionRefusedError():
                 why = f"nothing listens at {where}: is the server running, and is this its port?"
@@ -86,14 +85,6 @@ def unreachable(error: Exception, asked: Asked) -> NoAnswer:
     elif isinstance(error, httpx.RemoteProtocolError) and asked.base.startswith("http:"):
         reason += "; is https:// meant?"
     return asked.failed(reason)
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    for _ in range(20):  # bounded, since chains can be circular
-        if error is None:
-            return
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def message(body: str) -> str | None:
@@ -140,7 +131,7 @@ def _refusal(status: int, words: str | None, page: bool, asked: Asked) -> str:  
             return f"it limits how often it is asked (429){own}: ask again later"
         case _ if 300 <= status < 400:  # noqa: PLR2004 - the redirects
             return f"it redirects elsewhere ({status}): give the address where it is"
-    return f"it answers {_words(status)}{own}"
+    return f"it answers {status_words(status)}{own}"
 
 
 def _locked(status: int, own: str, asked: Asked) -> str:
@@ -160,8 +151,8 @@ def _not_now(status: int, words: str | None, page: bool, own: str) -> str:  # no
     if words and "loading" in words.lower():
         return "it is still loading its model (503): ask again in a while"
     if page or words is None:
-        return f"what stands before the server answers {_words(status)}: is the server itself running?"
-    return f"it answers {_words(status)}{own}"
+        return f"what stands before the server answers {status_words(status)}: is the server itself running?"
+    return f"it answers {status_words(status)}{own}"
 
 
 def _of_router(words: str, asked: Asked) -> str:
@@ -178,10 +169,3 @@ def _switched_off(path: str, own: str) -> str:
     if path in switches:
         return f"{path} is switched off (501): start the server {switches[path]}"
     return f"it does not support {path} (501){own}"
-
-
-def _words(status: int) -> str:
-    try:
-        return f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return str(status)
