@@ -100,6 +100,12 @@ def test_an_answer_of_a_server_is_no_log_that_has_nothing_in_it(
     assert f"error[unreadable-log]: saved is {what}, and no log\n" in done.err
 
 
+def test_an_answer_that_was_streamed_is_no_log_either(tmp_path: Path) -> None:
+    (tmp_path / "saved").write_text('data: {"content":"a","timings":{"draft_n":8}}\n\n' * 3, encoding="utf-8")
+    problem = refused(observed("saved", cwd=tmp_path))
+    assert problem["message"] == "saved is an answer that a server streamed, and no log"
+
+
 def test_an_error_is_quoted_so_that_it_can_be_put_right(tmp_path: Path) -> None:
     (tmp_path / "saved").write_text(json.dumps({"error": {"message": ERROR}}), encoding="utf-8")
     assert refused(observed("saved", cwd=tmp_path))["notes"] == [f"it says: {ERROR}"]

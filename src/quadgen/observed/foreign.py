@@ -32,6 +32,9 @@ _PACKED: Final = (
 )
 """How each begins (RFC 1952, RFC 8878, the formats of xz, bzip2, lz4 and systemd's journal), and what unpacks it."""
 
+_STREAM: Final = re.compile(rb"\s*data: ?\{")
+"""How server-sent events of llama-server begin."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
@@ -70,6 +73,8 @@ def refuse(name: str, start: bytes, wanted: Wanted) -> None:
     for begins, what, command in _PACKED:
         if begins.match(start):
             raise _refused(f"{who} {what}", (), f"turn it into text first: {command} {which} {wanted.then}")
+    if _STREAM.match(start):
+        raise _refused(f"{who} is an answer that a server streamed, and no log", (), f"give {wanted.instead}")
     told = _value(start) if len(start) < START else None
     if told is not None:
         raise _refused(f"{who} is {_answer(told)}, and no log", _words(told), f"give {wanted.instead}")
