@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Final
 
 from quadgen.ownership import shown
@@ -83,6 +84,8 @@ class Process:
     _file: IO[bytes]
     _read: int = field(default=0, init=False)
     """Bytes of its log that hold no word of where it listens."""
+    _members: set[int] = field(default_factory=set, init=False)
+    """Processes of its group that were there when CPU seconds were counted before."""
 
     @property
     def status(self) -> int | None:
@@ -117,9 +120,14 @@ class Process:
         Raises `Unavailable` where the system does not tell, which is everywhere but on Linux.
         """
         try:
-            return sum(_worked(entry, self.pid) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+            # known ones first: to look for others takes a while, in which the server works on
+            worked = {pid: _worked(pid, self.pid) for pid in self._members}
+            others = {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()} - worked.keys()
+            worked |= {pid: _worked(pid, self.pid) for pid in others}
         except OSError as error:
             raise Unavailable(f"cannot count CPU seconds: {error.strerror} in /proc") from error
+        self._members = {pid for pid, seconds in worked.items() if seconds is not None}
+        return sum(seconds for seconds in worked.values() if seconds is not None)
 
     def ended_within(self, seconds: float) -> bool:
         """Whether it has ended, or does so in this time."""
@@ -137,6 +145,8 @@ class Process:
         """The exception for its end; `when` continues the sentence."""
         status = self.status or 0
         how = f"with status {status}" if status >= 0 else f"by {_signal(-status)}"
+        if status == -signal.SIGKILL:
+            how += ", as the kernel ends what takes the last memory (`journalctl -k` says so),"
         return Died(f"{self.program.name} ended {how} {when}{self._why()}", self.last())
 
     def not_ready(self, seconds: float) -> NotReady:
@@ -162,18 +172,24 @@ class Process:
 
 @contextmanager
 def running(
-    program: Path, arguments: Sequence[str], *, environ: Mapping[str, str], ready_within: float = 600.0
+    program: Path,
+    arguments: Sequence[str],
+    *,
+    environ: Mapping[str, str],
+    own: Mapping[str, str] = MappingProxyType({}),
+    ready_within: float = 600.0,
 ) -> Iterator[Process]:
     """Start a llama-server, and yield it once /health says 200; in the end it is killed, and all that it started.
 
     It gets `arguments` and after them `--host 127.0.0.1 --port 0`, so those must not take its log away or put a
-    prefix before its paths; the variables of `environ` but for those that set options of a server (LLAMA_*); nothing
-    to read; and a log in a file without a name. It dies with quadgen, even where that is killed: on Linux, and with
-    the thread that started it. Raises `Died` where it ends first, also in the middle of what it was asked; `NotReady`
-    after `ready_within` seconds; `Unavailable` where it cannot be run.
+    prefix before its paths; the variables of `environ` but for those that set options of a server (LLAMA_*), and all
+    of `own`; nothing to read; and a log in a file without a name. It dies with quadgen, even where that is killed: on
+    Linux, and with the thread that started it. Raises `Died` where it ends first, also in the middle of what it was
+    asked; `NotReady` after `ready_within` seconds; `Unavailable` where it cannot be run.
     """
     with tempfile.TemporaryFile(prefix="quadgen-log-") as file:
-        started = _started(program.absolute(), [*arguments, "--host", "127.0.0.1", "--port", "0"], environ, file)
+        variables = {name: value for name, value in environ.items() if not name.startswith("LLAMA_")} | dict(own)
+        started = _started(program.absolute(), [*arguments, "--host", "127.0.0.1", "--port", "0"], variables, file)
         process = Process(program=program, pid=started.pid, _file=file)
         try:
             _wait(process, ready_within)
@@ -188,10 +204,7 @@ def running(
             started.wait()
 
 
-def _started(
-    program: Path, words: Sequence[str], environ: Mapping[str, str], log: IO[bytes]
-) -> subprocess.Popen[bytes]:
-    variables = {name: value for name, value in environ.items() if not name.startswith("LLAMA_")}
+def _started(program: Path, words: Sequence[str], variables: dict[str, str], log: IO[bytes]) -> subprocess.Popen[bytes]:
     receive, report = os.pipe()
     try:
         started = subprocess.Popen(  # noqa: S603 - a list, no shell; the user names the program
@@ -242,20 +255,20 @@ def _answers(process: Process) -> bool:
     return False
 
 
-def _worked(entry: Path, group: int) -> float:
-    """CPU seconds of a process and of the children that it has reaped, if it belongs to the group.
+def _worked(pid: int, group: int) -> float | None:
+    """CPU seconds of a process and of the children that it has reaped; None unless it belongs to the group.
 
     Its own come from its CPU clock, to the nanosecond; proc_pid_stat(5) has them in ticks of 10 ms, and those of its
     children nowhere better. How a process is the name of a clock: clock_getcpuclockid(3), and MAKE_PROCESS_CPUCLOCK of
     Linux, include/linux/posix-timers_types.h.
     """
     try:
-        fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         if int(fields[2]) != group:
-            return 0.0
-        return time.clock_gettime(~int(entry.name) << 3 | 2) + sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
+            return None
+        return time.clock_gettime(~pid << 3 | 2) + sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
     except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
-        return 0.0
+        return None
 
 
 def _signal(number: int) -> str:
