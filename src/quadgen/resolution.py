@@ -5,19 +5,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from quadgen.engines.flags import FlagTable
-from quadgen.evidence import Row, Setting
+from quadgen.evidence import Request, Row, Setting
+from quadgen.facts.quantization import named
 from quadgen.facts.record import Facts
 from quadgen.speculation import ProfileSpec
 from quadgen.unitfile import Word
 
 STOP_GRACE = 15
 """Seconds between Podman's SIGKILL and systemd's, so that Podman removes the container itself."""
-
-
 UNIFIED = -1
 """`vram` of a card that computes in the host's own memory."""
-
-
 UNLIMITED = -1
 """`memlock` without a bound."""
 
@@ -119,6 +116,13 @@ class Model:
     head_facts: Facts | None = None
     """The same of the file that `mtp` names."""
 
+    @property
+    def quantization(self) -> str | None:
+        """What it is quantised to, such as Q4_K_M: as recorded, else by its name; None where neither says."""
+        if self.facts is not None and self.facts.quantization is not None:
+            return self.facts.quantization
+        return named(self.file or self.hf or self.url or "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
@@ -198,6 +202,10 @@ class Decision:
     costs: tuple[Row, ...]
     """What it loses on other workloads."""
     notes: tuple[str, ...]
+    request: Request | None = None
+    """What the ledgers were asked; None where nothing had to be."""
+    again: str | None = None
+    """How it is measured again, where the rows are of another build or card and the policy says to warn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

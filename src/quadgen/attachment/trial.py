@@ -157,7 +157,7 @@ def _beaten(catalog: Catalog, present: str, wanted: Setting) -> str:
 def _gate(to: Target, catalog: Catalog) -> Gate:
     """A gate of its own, since a gate keeps what it decided."""
     real = to.compiled.resolved.gate
-    return Gate(ledger=real.ledger, policy=real.policy, catalog=catalog, fleet_name=real.fleet_name, advisory=True)
+    return Gate(ledger=real.ledger, policy=real.policy, catalog=catalog, advisory=True)
 
 
 def _outcome(to: Target, said: Mapping[str, Any], gate: Gate) -> Outcome:
@@ -190,9 +190,7 @@ def _before(to: Target, plain: Outcome) -> Iterator[Problem]:
     """What is wrong without any drafter, and what was wrong before anything was decided."""
     sink = Collector()
     gate = to.compiled.resolved.gate
-    of_host(to.fleet, to.host, Gate(
-        ledger=gate.ledger, policy=gate.policy, catalog=gate.catalog, fleet_name=gate.fleet_name
-    ), sink)  # fmt: skip
+    of_host(to.fleet, to.host, Gate(ledger=gate.ledger, policy=gate.policy, catalog=gate.catalog), sink)
     decided = set(map(key, sink.problems))
     yield from _placed(to, (each for each in to.compiled.reported if to.concerns(each) and key(each) not in decided))
     yield from plain.problems

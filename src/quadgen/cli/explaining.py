@@ -6,12 +6,14 @@ from typing import Any, Final
 import typer
 
 from quadgen import disk
-from quadgen.evidence import cost, quoted
+from quadgen.evidence import Kind, cost, quoted
 from quadgen.facts.amounts import amount, gib
 from quadgen.fleet.layers import Chain
 from quadgen.pipeline import Compiled, find
 from quadgen.problems import Path, Problem, Rejected
 from quadgen.resolution import UNIFIED, Resolution, Share
+from quadgen.resolve import bringing
+from quadgen.resolve.gate import Asked
 from quadgen.resolve.memory import counted, pools
 from quadgen.resolve.report import unknown
 from quadgen.units import build
@@ -129,20 +131,43 @@ def _record(compiled: Compiled, resolution: Resolution) -> dict[str, Any]:
             {"name": name, "value": value, "from": where} for name, value, where in _variables(compiled, resolution)
         ],
         "evidence": [row.id for row in decision.rows],
+        "measure": decision.again,
         "notes": [*decision.notes, *(cost(row) for row in decision.costs), *resolution.notes],
         "memory": _memory(compiled, resolution),
     }
 
 
+def _refused(compiled: Compiled, host: str, service: str | None) -> list[dict[str, str]]:
+    """The services of a host that are refused for want of evidence, each with how a number is brought."""
+    decided = {resolution.name for resolution in find(compiled, host, None)}
+    return [
+        {"name": asked.service, "profile": asked.spec.name, "measure": _bring(compiled, asked)}
+        for asked in compiled.resolved.gate.asked.values()
+        if asked.host == host and asked.verdict.kind is not Kind.WINS
+        if asked.service not in decided and service in (None, asked.service)
+    ]
+
+
+def _bring(compiled: Compiled, asked: Asked) -> str:
+    command = bringing.of_service(compiled.fleet, asked.host, asked.service, asked.spec)
+    return bringing.way(asked.wish.engine.kind, command)
+
+
 def as_json(compiled: Compiled, host: str, service: str | None) -> str:
     """The services of a host as JSON; `memory` is null where nobody knows what a service takes."""
     records = [_record(compiled, resolution) for resolution in find(compiled, host, service)]
-    return json.dumps({"host": host, "services": records}, indent=2, ensure_ascii=False)
+    whole = {"host": host, "services": records, "refused": _refused(compiled, host, service)}
+    return json.dumps(whole, indent=2, ensure_ascii=False)
 
 
 def as_text(compiled: Compiled, host: str, service: str | None) -> str:
     """The services of a host for people: one argument a line, with the layer or rule beside it."""
-    return "\n".join("\n".join(_lines(compiled, resolution)) + "\n" for resolution in find(compiled, host, service))
+    decided = ["\n".join(_lines(compiled, resolution)) + "\n" for resolution in find(compiled, host, service)]
+    refused = [
+        f"{host}/{each['name']}: refused, profile {each['profile']}: bring a number: {each['measure']}\n"
+        for each in _refused(compiled, host, service)
+    ]
+    return "\n".join([*decided, *refused])
 
 
 def _lines(compiled: Compiled, resolution: Resolution) -> list[str]:
@@ -158,6 +183,7 @@ def _lines(compiled: Compiled, resolution: Resolution) -> list[str]:
         *(f"    {note}" for note in decision.notes),
         *(f"    {quoted(row)}" for row in decision.rows),
         *(f"    {cost(row)}" for row in decision.costs),
+        *(() if decision.again is None else (f"    measure again: {decision.again}",)),
         *(f"  note: {note}" for note in resolution.notes),
         "  arguments",
     ]

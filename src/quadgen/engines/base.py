@@ -193,6 +193,10 @@ class Engine(Protocol):
         """Whether each of its checkpoints has an MTP head, whatever the fleet says of the model."""
 
     @property
+    def unmeasurable(self) -> str | None:
+        """Why `quadgen measure` cannot time its servers, as a sentence without its end; None where it can."""
+
+    @property
     def program(self) -> str:
         """Where its published images have the server."""
 

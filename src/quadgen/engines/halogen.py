@@ -63,6 +63,7 @@ class Halogen:
     runtimes: tuple[str, ...] = ("podman",)
     drafters: tuple[str, ...] = ("draft-mtp",)
     own_head: bool = True
+    unmeasurable: str | None = "halogen has no /completion, by which a measurement asks for raw text"
     program: str = "/usr/local/bin/flash_serve"
     box: Box = _BOX
     variables: tuple[tuple[str, str], ...] = ()

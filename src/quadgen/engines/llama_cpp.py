@@ -47,6 +47,7 @@ class LlamaCpp:
         "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache",
     )  # fmt: skip
     own_head: bool = False
+    unmeasurable: str | None = None
     program: str = "/app/llama-server"
     box: Box = _BOX
     variables: tuple[tuple[str, str], ...] = (("XDG_CONFIG_HOME", NOWHERE),)

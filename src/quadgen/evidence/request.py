@@ -47,6 +47,8 @@ class Request:
     """The checkpoint's `id`."""
     header: str | None
     """sha256 of the checkpoint's header, where it is recorded."""
+    quantization: str | None = None
+    """What the checkpoint is quantised to, by its header or its name; None where neither says."""
     setting: Setting
     against: Setting
     """What it must beat."""

@@ -164,7 +164,7 @@ def resolve(
 ) -> Resolved:
     """Decide every service of every host; problems go to `sink`. `files` is what is recorded of checkpoints."""
     entries = catalog.build(fleet, learned, tables, files, sink)
-    gate = Gate(ledger=ledger, policy=evidence_policy(fleet), catalog=entries, fleet_name=fleet.name)
+    gate = Gate(ledger=ledger, policy=evidence_policy(fleet), catalog=entries)
     clashes.host_names(fleet, sink)
     found = {name: of_host(fleet, name, gate, sink) for name in fleet.data["hosts"]}
     hosts = {name: services for name, services in found.items() if services is not None}

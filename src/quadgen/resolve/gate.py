@@ -23,12 +23,24 @@ from quadgen.evidence import Policy as EvidencePolicy
 from quadgen.facts.heads import head
 from quadgen.problems import Severity
 from quadgen.resolution import Decision, Model
-from quadgen.resolve import structure
+from quadgen.resolve import bringing, structure
 from quadgen.resolve.catalog import Catalog
 from quadgen.resolve.recorded import against
 from quadgen.resolve.report import Reporter, unknown
 from quadgen.resolve.structure import Wish
 from quadgen.speculation import BUILTIN, ProfileSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a service asked of the ledgers, and what they said."""
+
+    host: str
+    service: str
+    spec: ProfileSpec
+    wish: Wish
+    request: Request
+    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +50,11 @@ class Gate:
     ledger: Ledger
     policy: EvidencePolicy
     catalog: Catalog
-    fleet_name: str
     advisory: bool = False
     """Whether a lack of evidence is only noted: for questions, whose answers no unit can be written from."""
+    asked: dict[tuple[str, str], Asked] = field(default_factory=dict, compare=False, repr=False)
+    """By host and service, in the order of the fleet: who asked for more than a floor. Who asks for the same as one
+    that was granted it without a word is left out."""
     _decided: dict[tuple[Any, ...], Decision] = field(default_factory=dict, compare=False, repr=False)
     """What was decided without a word; a fleet asks for few things, many times."""
 
@@ -83,17 +97,16 @@ def _comparator(spec: ProfileSpec, wish: Wish, gate: Gate) -> Setting:
     return _setting(other, other.spec_types, draft)
 
 
-def _command(ask: Reporter, spec: ProfileSpec, gate: Gate) -> str:
-    services = (ask.fleet.data["hosts"].get(ask.host) or {}).get("services")
-    target = f"{ask.host}/{ask.service}" if services and ask.service else ask.host
-    return f"quadgen measure --fleet {gate.fleet_name} {target} --profile {spec.name}"
+def _way(ask: Reporter, spec: ProfileSpec, wish: Wish) -> str:
+    """How a number is brought for this service."""
+    return bringing.way(wish.engine.kind, bringing.of_service(ask.fleet, ask.host, ask.service, spec))
 
 
 def _refuse(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, request: Request, found: Verdict) -> None:
     label = request.setting.describe()
     notes = refusal_notes(request, gate.ledger, found)
     severity = Severity.NOTE if gate.advisory else Severity.ERROR
-    hint = f"use `profile: default`, or bring a number: {_command(ask, spec, gate)}"
+    hint = f"use `profile: default`, or bring a number: {_way(ask, spec, wish)}"
     if found.blocked_by:
         code = "stale-build" if "build" in found.blocked_by else "other-device"
         where = " and ".join(f"another {'card' if what == 'device' else what}" for what in found.blocked_by)
@@ -164,7 +177,8 @@ def _decide(ask: Reporter, name: str, wish: Wish, gate: Gate) -> Decision | None
         return None
     types, why = _floor(wish) if name == "default" else ((), "none: asked for no speculation")
     setting = Setting.of(types)
-    rows = floor_losses(_request(spec, wish, gate, setting, NO_SPECULATION), gate.ledger)
+    request = _request(spec, wish, gate, setting, NO_SPECULATION)
+    rows = floor_losses(request, gate.ledger)
     for row in rows:
         ask.warn(
             "measured-loss",
@@ -185,6 +199,7 @@ def _decide(ask: Reporter, name: str, wish: Wish, gate: Gate) -> Decision | None
         rows=rows,
         costs=(),
         notes=(why,),
+        request=request,
     )
 
 
@@ -196,6 +211,7 @@ def _request(spec: ProfileSpec, wish: Wish, gate: Gate, setting: Setting, agains
         devices=wish.cards,
         model=wish.model.id,
         header=wish.model.facts.header if wish.model.facts is not None else None,
+        quantization=wish.model.quantization,
         setting=setting,
         against=against,
         default=Setting.of(_floor(wish)[0]),
@@ -212,8 +228,12 @@ def _measured(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, draft: M
         notes = (f"{spec.name}: no speculation",)
         return replace(unspeculating(gate), profile=spec, against=against, notes=notes)
     found = verdict(request, gate.ledger)
+    if ask.service is not None:
+        gate.asked[ask.host, ask.service] = Asked(
+            host=ask.host, service=ask.service, spec=spec, wish=wish, request=request, verdict=found
+        )
     if found.kind is Kind.WINS and found.row is not None:
-        _differs(ask, spec, wish, gate, found)
+        _differs(ask, spec, wish, found)
         why = f"measured to win on {found.row.workload}{where(found.row, request)}"
     else:
         _refuse(ask, spec, wish, gate, request, found)
@@ -236,10 +256,12 @@ def _measured(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, draft: M
             # of a draft-* type the width is in the sentence before
             *bounds(lookups(spec.spec_types), spec.draft_n_max, dict(spec.flags)),
         ),
+        request=request,
+        again=_way(ask, spec, wish) if found.build_differs or found.device_differs else None,
     )
 
 
-def _differs(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, found: Verdict) -> None:
+def _differs(ask: Reporter, spec: ProfileSpec, wish: Wish, found: Verdict) -> None:
     """Warn of evidence from another build or card."""
     row = found.row
     if row is None:
@@ -251,7 +273,7 @@ def _differs(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, found: Ve
             f"{spec.name} was measured on {row.build}, and this service runs {on}",
             "profile",
             notes=(f"row {row.id}",),
-            hint=f"measure again: {_command(ask, spec, gate)}",
+            hint=f"measure again: {_way(ask, spec, wish)}",
         )
     if found.device_differs:
         ask.warn(
@@ -259,5 +281,5 @@ def _differs(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, found: Ve
             f"{spec.name} was measured on {row.device}, and this service runs on {', '.join(wish.cards)}",
             "profile",
             notes=(f"row {row.id}",),
-            hint=f"measure again: {_command(ask, spec, gate)}",
+            hint=f"measure again: {_way(ask, spec, wish)}",
         )
