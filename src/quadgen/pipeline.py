@@ -29,6 +29,8 @@ from quadgen.tree import HostTree, Template
 from quadgen.unitfile import Unsafe
 from quadgen.units import build
 
+LEDGERS: Final = ("measurements/*.yml",)
+"""Patterns of the ledgers of a fleet that names none."""
 _LEDGER: Final = (".yml", ".yaml", ".json")
 
 Tables = Callable[[Fleet, Mapping[str, FlagTable]], Mapping[str, FlagTable]]
@@ -88,7 +90,7 @@ class _Reading:
 
     def ledger(self, fleet: Fleet) -> Ledger:
         rows: list[Row] = [*shipped_rows()]
-        for position, pattern in enumerate(fleet.data.get("measurements") or ()):
+        for position, pattern in enumerate(ledger_patterns(fleet)):
             names = self.files.matching(pattern)
             if not names and not any(sign in pattern for sign in "*?["):
                 message = f"there is no ledger {pattern}"
@@ -129,6 +131,12 @@ class _Reading:
             except Rejected as rejected:
                 self.sink.extend(map(_unquoted, rejected.problems))
         return found
+
+
+def ledger_patterns(fleet: Fleet) -> tuple[str, ...]:
+    """Where a fleet has ledgers of its own: glob patterns and names, relative to its file."""
+    said = fleet.data.get("measurements")
+    return LEDGERS if said is None else tuple(said)
 
 
 def _unquoted(problem: Problem) -> Problem:
@@ -206,13 +214,15 @@ def compile_fleet(
     only: frozenset[str] | None = None,
     about: str | None = None,
     tables: Tables | None = None,
+    advisory: bool = False,
 ) -> Compiled:
     """Compile the fleet file `name`. Raises `Rejected` where it cannot be read as YAML, `Unavailable` where not at all.
 
     `only` names the hosts that matter: refusals elsewhere become warnings. Everything else that is wrong is in
     `problems`, and then `trees` is not to be written. `about` names the host that is asked about: what is wrong
     with others is left out. `tables` gives, by engine, flag tables that stand in for those that engines have, and
-    their builds for what the fleet says.
+    their builds for what the fleet says. With `advisory` a lack of evidence is only noted, services are decided as if
+    it were there, and nothing is rendered.
     """
     sink = Collector()
     reading = _Reading(files, sink, {})
@@ -233,9 +243,10 @@ def compile_fleet(
             message, (_, hint) = f"there is no host {host} in the fleet", unknown("host", host, fleet.data["hosts"])
             sink.add(Problem(code="unexpected-value", message=message, path=("hosts",), at="key", hint=hint))
 
-    resolved = resolve(fleet, ledger, learned=learned, tables=choose_for, files=lock.files, sink=sink)
-    sources = files.templates()
-    trees = _trees(resolved, Renderer(sources), fleet, sink)
+    resolved = resolve(
+        fleet, ledger, learned=learned, tables=choose_for, files=lock.files, sink=sink, advisory=advisory
+    )
+    trees = () if advisory else _trees(resolved, Renderer(files.templates()), fleet, sink)
     problems: Iterable[Problem] = sink.problems
     if about is not None:
         problems = [problem for problem in problems if owner(problem)[0] in (None, about)]

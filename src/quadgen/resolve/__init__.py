@@ -161,10 +161,14 @@ def resolve(
     tables: Tables,
     files: Mapping[str, Facts],
     sink: Collector,
+    advisory: bool = False,
 ) -> Resolved:
-    """Decide every service of every host; problems go to `sink`. `files` is what is recorded of checkpoints."""
+    """Decide every service of every host; problems go to `sink`. `files` is what is recorded of checkpoints.
+
+    `advisory` is what it is of a `Gate`.
+    """
     entries = catalog.build(fleet, learned, tables, files, sink)
-    gate = Gate(ledger=ledger, policy=evidence_policy(fleet), catalog=entries)
+    gate = Gate(ledger=ledger, policy=evidence_policy(fleet), catalog=entries, advisory=advisory)
     clashes.host_names(fleet, sink)
     found = {name: of_host(fleet, name, gate, sink) for name in fleet.data["hosts"]}
     hosts = {name: services for name, services in found.items() if services is not None}
