@@ -6,7 +6,6 @@ from typing import Any, Literal, NamedTuple
 
 from quadgen.engines.flags import FlagTable
 from quadgen.evidence import Request, Row, Setting
-from quadgen.facts.quantization import named
 from quadgen.facts.record import Facts
 from quadgen.speculation import ProfileSpec
 from quadgen.unitfile import Word
@@ -115,13 +114,6 @@ class Model:
     """What is recorded of its header; `mtp` is then the file's own answer, but for a head in a file of its own."""
     head_facts: Facts | None = None
     """The same of the file that `mtp` names."""
-
-    @property
-    def quantization(self) -> str | None:
-        """What it is quantised to, such as Q4_K_M: as recorded, else by its name; None where neither says."""
-        if self.facts is not None and self.facts.quantization is not None:
-            return self.facts.quantization
-        return named(self.file or self.hf or self.url or "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

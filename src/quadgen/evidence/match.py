@@ -8,6 +8,7 @@ from quadgen.evidence.ledger import Ledger
 from quadgen.evidence.request import Difference, Kind, Request, Verdict
 from quadgen.evidence.row import Row
 from quadgen.evidence.setting import NO_SPECULATION
+from quadgen.facts.quantization import known_apart
 
 
 @lru_cache(maxsize=1024)
@@ -20,10 +21,19 @@ def _bare(header: str) -> str:
 
 
 def same_model(row: Row, request: Request) -> bool:
-    """Whether `row` measured the request's checkpoint: by header where both carry one, else by `id`."""
+    """Whether `row` measured the request's checkpoint.
+
+    By header where both carry one; else by `id`, unless both say a quantisation and it is known to be another.
+    """
     if row.header is not None and request.header is not None:
         return _bare(row.header) == _bare(request.header)
-    return row.model == request.model
+    return row.model == request.model and not other_quantization(row, request)
+
+
+def other_quantization(row: Row, request: Request) -> bool:
+    """Whether both say what the checkpoint is quantised to, and that cannot be the same file."""
+    said = (row.quantization, request.quantization)
+    return said[0] is not None and said[1] is not None and known_apart(said[0], said[1])
 
 
 def same_comparator(row: Row, request: Request) -> bool:
@@ -65,8 +75,8 @@ def decisive(rows: Iterable[Row], request: Request) -> tuple[Row, ...]:
         return ()
     top = max(rank for rank, _ in ranked)
     equals = [row for rank, row in ranked if rank == top]
-    losses = [row for row in equals if row.ratio <= request.policy.min_gain]
-    wins = [row for row in equals if row.ratio > request.policy.min_gain]
+    losses = [row for row in equals if not row.gains(request.policy.min_gain)]
+    wins = [row for row in equals if row.gains(request.policy.min_gain)]
     return (*losses[-1:], *wins[-1:])
 
 
@@ -92,7 +102,7 @@ def _judge(request: Request, ledger: Ledger) -> Verdict:
     rows = decisive(admitted, request)
     differs = differences(rows[0], request)
     return Verdict(
-        kind=Kind.WINS if rows[0].ratio > policy.min_gain else Kind.LOSES,
+        kind=Kind.WINS if rows[0].gains(policy.min_gain) else Kind.LOSES,
         row=rows[0],
         rows=rows,
         build_differs="build" in differs and policy.build == "warn",
@@ -110,7 +120,7 @@ def verdict(request: Request, ledger: Ledger) -> Verdict:
 
 
 def _losing(request: Request, ledger: Ledger, *, floor: bool) -> tuple[Row, ...]:
-    """Find the rows below 1 that decide, one a workload; of a floor those against no speculation."""
+    """Find the losing rows that decide, one a workload; of a floor those against no speculation."""
     found = ledger._losses.get((request, floor))  # noqa: SLF001 - the ledger keeps what was worked out from it
     if found is None:
         against = NO_SPECULATION if floor else request.against
@@ -118,7 +128,7 @@ def _losing(request: Request, ledger: Ledger, *, floor: bool) -> tuple[Row, ...]
         rows = ledger.of_setting(request.engine, request.backend, request.setting)
         workloads = dict.fromkeys(row.workload for row in rows)
         verdicts = [verdict(replace(asked, workload=workload), ledger) for workload in workloads]
-        found = tuple(each.row for each in verdicts if each.row and each.row.ratio < 1)
+        found = tuple(each.row for each in verdicts if each.row and each.row.loses)
         ledger._losses[request, floor] = found  # noqa: SLF001 - as above
     return found
 
@@ -126,7 +136,8 @@ def _losing(request: Request, ledger: Ledger, *, floor: bool) -> tuple[Row, ...]
 def costs(request: Request, ledger: Ledger) -> tuple[Row, ...]:
     """Find what the request's setting loses on other workloads, one row a workload, in the ledger's order.
 
-    The same backend, comparator and model, judged as `verdict` does; a cost is a ratio below 1.
+    The same backend, comparator and model, judged as `verdict` does; a cost is a ratio below 1, with the
+    whole of its interval where that is known.
     """
     return tuple(row for row in _losing(request, ledger, floor=False) if row.workload != request.workload)
 

@@ -1,12 +1,12 @@
 """Rows in words: what a refusal, an explanation and a unit's comments say. Every number comes from a row."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from quadgen.evidence.ledger import Ledger
-from quadgen.evidence.match import decisive, differences, same_comparator, same_model
+from quadgen.evidence.match import decisive, differences, other_quantization, same_comparator, same_model
 from quadgen.evidence.request import Request, Verdict
 from quadgen.evidence.row import Row
 from quadgen.evidence.setting import DEFAULT_WIDTH, NO_SPECULATION, Setting
@@ -23,10 +23,20 @@ def _times(ratio: float) -> str:
     return f"{ratio:.{digits}f}"
 
 
-def _range(rows: Iterable[Row]) -> str:
+def _range(rows: Sequence[Row]) -> str:
     ratios = [row.ratio for row in rows]
+    if len(rows) == 1:
+        return _with_interval(rows[0])
     low, high = _times(min(ratios)), _times(max(ratios))
     return f"{low}x" if low == high else f"{low}-{high}x"
+
+
+def _with_interval(row: Row) -> str:
+    """Print a row's ratio, and its interval where it has one: "1.22x (1.18-1.27)"."""
+    if row.interval is None:
+        return f"{_times(row.ratio)}x"
+    low, high = (_times(end) for end in row.interval)
+    return f"{_times(row.ratio)}x ({low}-{high})"
 
 
 def _percent(ratio: float) -> str:
@@ -39,6 +49,8 @@ def _rate(rate: float) -> str:
 
 
 def _effect(row: Row) -> str:
+    if row.interval is not None and not row.loses and not row.gains(1):
+        return f"{row.workload} is undecided"
     return f"{row.workload} {'loses' if row.ratio < 1 else 'gains'} {_percent(row.ratio)}"
 
 
@@ -68,8 +80,8 @@ def comparison(row: Row) -> str:
 def figures(row: Row) -> str:
     """Say what was measured: "94.0 -> 115.1 tok/s on copy, 1.22x", or "1.22x on copy"."""
     if row.rate is None or row.against_rate is None:
-        return f"{_times(row.ratio)}x on {row.workload}"
-    return f"{_rate(row.against_rate)} -> {_rate(row.rate)} {row.unit} on {row.workload}, {_times(row.ratio)}x"
+        return f"{_with_interval(row)} on {row.workload}"
+    return f"{_rate(row.against_rate)} -> {_rate(row.rate)} {row.unit} on {row.workload}, {_with_interval(row)}"
 
 
 @lru_cache(maxsize=1024)
@@ -90,13 +102,18 @@ def loss(row: Row) -> str:
     return f"{row.setting.describe()} loses {_percent(row.ratio)} against {against}: {figures(row)} [{row.id}]"
 
 
+def _model(row: Row, request: Request) -> str:
+    """Name a model that is not the request's."""
+    if row.model != request.model:
+        return row.model
+    if other_quantization(row, request):
+        return f"another quantisation, {row.quantization}"
+    return f"another {row.model}"
+
+
 def _models(rows: Iterable[Row], request: Request) -> str:
     """Name the models of `rows` where they are not the request's."""
-    names = dict.fromkeys(
-        f"another {row.model}" if row.model == request.model else row.model
-        for row in rows
-        if not same_model(row, request)
-    )
+    names = dict.fromkeys(_model(row, request) for row in rows if not same_model(row, request))
     return f" for {', '.join(names)}" if names else ""
 
 
@@ -159,7 +176,7 @@ def losing_groups(request: Request, ledger: Ledger) -> tuple[Group, ...]:
         if (
             row.engine == request.engine
             and row.backend == request.backend
-            and row.ratio <= request.policy.min_gain
+            and not row.gains(request.policy.min_gain)
             and row.setting.spec_types
             and row.setting.spec_types <= wanted.spec_types
             and not row.no_evidence
@@ -195,7 +212,7 @@ def winning_rows(request: Request, ledger: Ledger) -> tuple[Row, ...]:
             and not (backend == request.backend and same_model(row, request))
         ]
         best = decisive(rows, request)
-        if best and best[0].ratio > request.policy.min_gain:
+        if best and best[0].gains(request.policy.min_gain):
             found.append(best[0])
     return tuple(found)
 
@@ -208,7 +225,9 @@ def _exact(row: Row, request: Request, verdict: Verdict) -> str:
         line = f"{line}, measured on {' and '.join(places)}"
     if verdict.blocked_by:
         return f"{line}: refused by {' and '.join(f'policy.{name}' for name in verdict.blocked_by)}"
-    if 1 < row.ratio <= request.policy.min_gain:
+    if row.interval is not None and row.ratio > 1 and not row.gains(request.policy.min_gain):
+        line = f"{line}; the lower end of its interval must be above {request.policy.min_gain:g}x"
+    elif 1 < row.ratio <= request.policy.min_gain:
         line = f"{line}; policy.min_gain asks for more than {request.policy.min_gain:g}x"
     return line
 

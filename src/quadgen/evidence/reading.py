@@ -28,6 +28,12 @@ def _wrong(message: str, hint: str | None = None, **context: str) -> PydanticCus
     return PydanticCustomError("unexpected-value", "{message}", {"message": message, "hint": hint, **context})
 
 
+def _halved(one: str, other: str, *, first: bool) -> PydanticCustomError:
+    """Say that one of two keys is there without the other; `first` where it is the first that is missing."""
+    absent, present = (one, other) if first else (other, one)
+    return PydanticCustomError("missing-key", f"has `{present}` without `{absent}`")
+
+
 def _as_written(value: Any) -> Any:  # noqa: ANN401 - any YAML value
     """Take a build or a commit of digits alone as the text that was written."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -131,6 +137,12 @@ class RowText(_Strict):
     date: Annotated[Written, AfterValidator(_iso)] | None = None
     spread: Pair | None = None
     interval: Pair | None = None
+    drift: Annotated[float, Field(gt=-1, allow_inf_nan=False)] | None = None
+    tokens: Annotated[int, Field(ge=1)] | None = None
+    state: Literal["fresh", "steady"] | None = None
+    confirmed: bool | None = None
+    wall_rate: Rate | None = None
+    against_wall_rate: Rate | None = None
     tokens_per_round: Rate | None = None
     commit: Written | None = None
     fingerprint: Written | None = None
@@ -146,14 +158,26 @@ class RowText(_Strict):
             if self.ratio is None:
                 raise PydanticCustomError("missing-key", "has neither `rate` and `against_rate` nor `ratio`")
         elif self.rate is None or self.against_rate is None:
-            absent, present = ("rate", "against_rate") if self.rate is None else ("against_rate", "rate")
-            raise PydanticCustomError("missing-key", f"has `{present}` without `{absent}`")
+            raise _halved("rate", "against_rate", first=self.rate is None)
         elif self.ratio is not None and abs(self.ratio * self.against_rate / self.rate - 1) > _ROUNDING:
             real = self.rate / self.against_rate
             raise _wrong(f"says {self.ratio:g}, but its two rates say {real:.3g}", "leave `ratio` out", key="ratio")
         if self.accepted is not None and self.drafted is not None and self.accepted > self.drafted:
             raise _wrong("is more than was drafted", key="accepted")
+        if (self.wall_rate is None) != (self.against_wall_rate is None):
+            raise _halved("wall_rate", "against_wall_rate", first=self.wall_rate is None)
+        self._within()
         return self
+
+    def _within(self) -> None:
+        """The interval decides, so one of other numbers, such as rates, must not pass."""
+        ratio = self.rate / self.against_rate if self.rate and self.against_rate else self.ratio
+        if self.interval is None or ratio is None:
+            return
+        low, high = self.interval
+        if ratio < low * (1 - _ROUNDING) or ratio > high * (1 + _ROUNDING):
+            message = f"is [{low:g}, {high:g}], and the ratio {ratio:.3g} is outside"
+            raise _wrong(message, "it is the interval of the ratio, candidate / comparator", key="interval")
 
 
 class _LedgerText(_Strict):

@@ -48,7 +48,18 @@ class Row:
     spread: tuple[float, float] | None = None
     """Slowest and fastest sample of `rate`."""
     interval: tuple[float, float] | None = None
-    """Confidence interval of the ratio."""
+    """Of the ratio, lower and upper end, at 95% confidence: what decides where it is known."""
+    drift: float | None = None
+    """Of the comparator: median of its last three samples / that of its first three - 1."""
+    tokens: int | None = None
+    """That each sample generated."""
+    state: str | None = None
+    """Of a drafter that remembers: `fresh`, a new server for each sample; `steady`, one server for all of them."""
+    confirmed: bool | None = None
+    """Whether these are the samples of a second run, which was made because a first one won."""
+    wall_rate: float | None = None
+    against_wall_rate: float | None = None
+    """Tokens per second beside rates per second of processor time; both are known, or neither."""
     tokens_per_round: float | None = None
     """Tokens that one verification pass yields; 1 is plain decoding."""
     commit: str | None = None
@@ -70,6 +81,15 @@ class Row:
 
     def __hash__(self) -> int:
         return hash(self.id)
+
+    def gains(self, more_than: float) -> bool:
+        """Whether it wins: the ratio exceeds `more_than`, or where an interval of it is known, its lower end does."""
+        return (self.ratio if self.interval is None else self.interval[0]) > more_than
+
+    @property
+    def loses(self) -> bool:
+        """Whether it is slower than its comparator: the ratio is below 1, or the upper end of its interval is."""
+        return (self.ratio if self.interval is None else self.interval[1]) < 1
 
     @property
     def no_evidence(self) -> str | None:

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from quadgen.facts.record import Facts
 from quadgen.gguf.tensor_types import FILE_TYPES
 
 _SHARD: Final = re.compile(r"-\d{5}-of-\d{5}$", re.ASCII)
@@ -22,6 +23,11 @@ def named(name: str) -> str | None:
     bare = re.sub(r"\.gguf$", "", stem, flags=re.IGNORECASE)
     found = _WORD.search(_SHARD.sub("", bare).upper())
     return found["word"] if found else None
+
+
+def said(facts: Facts | None, name: str | None) -> str | None:
+    """What a checkpoint is quantised to, as its header says, else its name; None where neither does."""
+    return facts.quantization if facts is not None and facts.quantization is not None else named(name or "")
 
 
 def known_apart(one: str, other: str) -> bool:

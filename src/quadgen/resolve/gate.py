@@ -21,6 +21,7 @@ from quadgen.evidence import (
 )
 from quadgen.evidence import Policy as EvidencePolicy
 from quadgen.facts.heads import head
+from quadgen.facts.quantization import said
 from quadgen.problems import Severity
 from quadgen.resolution import Decision, Model
 from quadgen.resolve import bringing, structure
@@ -211,7 +212,7 @@ def _request(spec: ProfileSpec, wish: Wish, gate: Gate, setting: Setting, agains
         devices=wish.cards,
         model=wish.model.id,
         header=wish.model.facts.header if wish.model.facts is not None else None,
-        quantization=wish.model.quantization,
+        quantization=said(wish.model.facts, wish.model.file or wish.model.hf or wish.model.url),
         setting=setting,
         against=against,
         default=Setting.of(_floor(wish)[0]),

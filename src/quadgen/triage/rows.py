@@ -9,6 +9,7 @@ from quadgen.engines.drafters import DRAFTERS, lookups
 from quadgen.evidence import NO_SPECULATION, Ledger, Policy, Request, Row, Setting
 from quadgen.evidence.match import differences, same_model
 from quadgen.evidence.setting import DEFAULT_WIDTH
+from quadgen.facts.quantization import said
 from quadgen.resolution import Resolution
 from quadgen.triage.given import Given
 from quadgen.triage.question import Band
@@ -79,6 +80,7 @@ def _request(service: Resolution, workload: str) -> Request:
     return Request(
         engine=service.engine.kind, build=service.engine.build, backend=service.backend,
         devices=service.devices.measured_as, model=service.model.id, header=None if facts is None else facts.header,
+        quantization=said(facts, service.model.file or service.model.hf or service.model.url),
         setting=setting, against=NO_SPECULATION, default=setting, workload=workload, policy=Policy(),
     )  # fmt: skip
 
