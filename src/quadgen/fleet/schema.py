@@ -133,7 +133,9 @@ class FleetFields(TypedDict, total=False):
 
     version: Annotated[Version, doc("of this format")]
     policy: Annotated[PolicyFields | None, doc("how strictly evidence is judged")]
-    measurements: Annotated[Names | None, doc("more ledgers, relative to this file", ["measurements/*.yml"])]
+    measurements: Annotated[
+        Names | None, doc("more ledgers, relative to this file; default: measurements/*.yml", ["ledgers/*.yml"])
+    ]
     lock: Annotated[Line | None, doc("recorded model facts; default models.lock.yml", "models.lock.yml")]
     engines: Annotated[dict[Key, EngineFields] | None, doc("by name")]
     models: Annotated[dict[Key, ModelFields] | None, doc("by name")]
