@@ -91,6 +91,11 @@ def _floors() -> Mapping[str, Mapping[str, str]]:
     return floors
 
 
+def keys(section: str) -> frozenset[str]:
+    """The keys of a section that any Podman takes."""
+    return frozenset(_floors().get(section, {}))
+
+
 def floor(section: str, key: str) -> str | None:
     """Give the first Podman whose Quadlet takes `key` in `section`, such as "5.3.0"; None where none does."""
     return _floors().get(section, {}).get(key)
