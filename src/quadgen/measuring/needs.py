@@ -1,0 +1,175 @@
+"""Which services of a fleet need a number, and which cannot be helped by one."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from quadgen.attachment.target import Target
+from quadgen.engines.registry import ENGINES
+from quadgen.evidence import Kind, Ledger, Request, Row, Verdict, quoted, verdict
+from quadgen.locating import owner
+from quadgen.pipeline import Compiled
+from quadgen.problems import Problem, Severity
+from quadgen.resolve.gate import Asked
+
+_OF_EVIDENCE: Final = frozenset({"unmeasured-combination", "measured-loss", "stale-build", "other-device"})
+"""Codes of the gate: as errors, no other module has them."""
+_LATEST: Final = "9999-12-31"
+"""A row that is measured now is newer than all that are there."""
+_UNKNOWN: Final = ""
+"""Stands for what only the run itself will tell; nothing that a fleet says is equal to it."""
+
+
+class Why(StrEnum):
+    """What a service lacks, in the codes of the gate."""
+
+    UNMEASURED = "unmeasured-combination"
+    BUILD = "stale-build"
+    DEVICE = "other-device"
+
+
+class Unhelped(StrEnum):
+    """Why no run is planned for a service."""
+
+    LOSES = "loses"
+    """It was measured, and does not win: there is nothing to bring."""
+    REFUSED = "refused"
+    """The fleet is refused for something else as well, which has to be mended first."""
+    UNDECIDABLE = "undecidable"
+    """No row could be exactly of this service, as the fleet describes it."""
+    UNMEASURABLE = "unmeasurable"
+    """The engine cannot be asked for a measurement."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """A service that asks for a profile which no row, or none of its build and card, decides."""
+
+    asked: Asked
+    why: Why
+    named: str | None
+    """The service as a command names it; None where the host is its own service."""
+
+    @property
+    def place(self) -> str:
+        """The service, as HOST or HOST/SERVICE."""
+        return self.asked.host if self.named is None else f"{self.asked.host}/{self.named}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """A service that asks for a profile, which no run would help to it."""
+
+    need: Need
+    kind: Unhelped
+    reason: str
+    """A sentence without its end."""
+
+
+def needs(compiled: Compiled) -> Iterator[Need | Left]:
+    """Everything that the services of a fleet ask for and are not simply granted, in the order of the fleet."""
+    errors = _Errors(compiled)
+    for asked in compiled.resolved.gate.asked.values():
+        why = _why(asked.verdict)
+        if why is None:
+            continue
+        services = (compiled.fleet.data["hosts"].get(asked.host) or {}).get("services")
+        need = Need(asked=asked, why=why, named=asked.service if services else None)
+        if (left := _left(need, errors, compiled.resolved.gate.ledger)) is None:
+            yield need
+        else:
+            yield Left(need=need, kind=left[0], reason=left[1])
+
+
+def _why(found: Verdict) -> Why | None:
+    """What is missing; None where the profile wins on exactly this build and card, or near enough for the policy."""
+    if found.kind is Kind.WINS and not (found.build_differs or found.device_differs):
+        return None
+    if found.build_differs or "build" in found.blocked_by:
+        return Why.BUILD
+    return Why.DEVICE if found.device_differs or found.blocked_by else Why.UNMEASURED
+
+
+def _left(need: Need, errors: "_Errors", ledger: Ledger) -> tuple[Unhelped, str] | None:
+    request, found = need.asked.request, need.asked.verdict
+    unmeasurable = ENGINES[request.engine].unmeasurable
+    if unmeasurable is not None:
+        return Unhelped.UNMEASURABLE, unmeasurable
+    if found.row is not None and not (found.build_differs or found.device_differs):
+        return Unhelped.LOSES, quoted(found.row)
+    wrong = errors.of(need)
+    if wrong:
+        more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        return Unhelped.REFUSED, f"{wrong[0].code}: {wrong[0].message}{more}"
+    if goal(request, ledger) <= grade(found):
+        return Unhelped.UNDECIDABLE, _undecidable(request)
+    return None
+
+
+def _undecidable(request: Request) -> str:
+    if request.build is None and request.policy.build != "ignore":
+        return "the engine has no `build`, so that every row counts as measured on another"
+    return f"it computes on unlike cards, {' and '.join(dict.fromkeys(request.devices))}, and a row names one"
+
+
+def grade(found: Verdict) -> int:
+    """How well a verdict is founded: 0 where nothing is decided, 3 where it is without a difference."""
+    return 0 if found.kind is Kind.UNMEASURED else 3 - found.build_differs - found.device_differs
+
+
+def goal(request: Request, ledger: Ledger) -> int:
+    """The best grade that a run for this request itself can bring."""
+    return after(request, request, ledger)
+
+
+def after(run: Request, request: Request, ledger: Ledger) -> int:
+    """The grade of `request` when `run` was measured on its workload too.
+
+    What the fleet does not say of `run`, such as its card, is taken to be something else than what it says of
+    `request`; a grade is promised, not hoped for.
+    """
+    hashed = run.header is not None and request.header is not None
+    if not hashed and run.quantization is None and request.quantization is not None:
+        return 0
+    known = ledger.of_setting(request.engine, request.backend, request.setting)
+    return grade(verdict(request, Ledger((*known, measured(run, request.workload)))))
+
+
+def measured(run: Request, workload: str, *, name: str = "\0", ratio: float = 2.0) -> Row:
+    """The row that a run will bring for a workload, as far as the fleet tells before it."""
+    return Row(
+        id=name, engine=run.engine, build=run.build or _UNKNOWN, backend=run.backend,
+        device=run.devices[0] if run.devices else _UNKNOWN, model=run.model,
+        header=_UNKNOWN if run.header is None else run.header, quantization=run.quantization, workload=workload,
+        setting=run.setting, against=run.against, ratio=ratio, samples=1, source="", date=_LATEST,
+    )  # fmt: skip
+
+
+def base(request: Request) -> Request:
+    """What two requests share that one run can serve, whatever their workloads."""
+    return replace(request, workload="")
+
+
+class _Errors:
+    """What else is wrong with services."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        self._compiled = compiled
+        self._owned: dict[tuple[str, str | None], list[Problem]] = {}
+        self._shared: list[Problem] = []
+        for problem in compiled.reported:
+            if problem.severity is not Severity.ERROR or problem.code in _OF_EVIDENCE:
+                continue
+            host, service = owner(problem)
+            if host is None:
+                self._shared.append(problem)
+            else:
+                self._owned.setdefault((host, service), []).append(problem)
+
+    def of(self, need: Need) -> list[Problem]:
+        """The errors of a service, of its host, and of what it uses."""
+        host, service = need.asked.host, need.asked.service
+        target = Target(compiled=self._compiled, host=host, named=need.named, name=service)
+        used = [problem for problem in self._shared if target.concerns(problem)]
+        return [*used, *self._owned.get((host, None), ()), *self._owned.get((host, service), ())]
