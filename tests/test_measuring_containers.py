@@ -1,6 +1,7 @@
 """The words of a measured container, where no generator is needed to see that they are right."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -15,6 +16,7 @@ NEVER = frozenset(
 """Keys that no fleet may set, and Group=, which counts beside User= alone."""
 
 
+@cache
 def service(more: str = "") -> Resolution:
     """The only service of a fleet; `more` stands in its host."""
     ((found,),) = accepted(one(f"{CPU}{more}}}")).resolved.hosts.values()
