@@ -17,7 +17,7 @@ _built: Final = re.compile(r"\(build (\d+), commit ([^()\s]+)\)$").search
 _older: Final = re.compile(r"^(\d+) \(([^()\s]+)\)$").search
 """Until b10000 or so: `version: 9859 (4fc4ec554)`."""
 _device: Final = re.compile(r"^ {2}(\w[\w.:\[\]-]*): (.*) \((\d+) MiB, (\d+) MiB free\)$").match
-_UNCOUNTED: Final = 1
+UNCOUNTED: Final = 1
 """The highest number that a build cannot have: a source without history counts 0, one of a single commit 1."""
 _DIGITS: Final = 16
 """Of SHA-256 in hex that a fingerprint keeps; it tells settings apart, and proves nothing."""
@@ -60,7 +60,7 @@ def version(text: str) -> tuple[str | None, str | None, str | None]:
     if found is None:
         return said[1], None, None
     number = int(found[1])
-    return said[1], f"b{number}" if number > _UNCOUNTED else None, None if found[2] == "unknown" else found[2]
+    return said[1], f"b{number}" if number > UNCOUNTED else None, None if found[2] == "unknown" else found[2]
 
 
 def devices(text: str) -> tuple[tuple[str, str], ...]:

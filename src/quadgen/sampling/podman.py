@@ -22,7 +22,7 @@ from quadgen.problems import Unavailable
 from quadgen.resolution import Host
 from quadgen.server import process
 from quadgen.server.failures import quoted
-from quadgen.server.process import Process
+from quadgen.server.process import Died, Process
 from quadgen.verify.programs import run
 
 _HERE: Final = 60.0
@@ -99,6 +99,14 @@ class Contained:
     def last(self) -> tuple[str, ...]:
         """Its last lines, as they may be shown."""
         return self.process.last()
+
+    def ended_within(self, seconds: float) -> bool:
+        """Whether it has ended, or does so in this time."""
+        return self.process.ended_within(seconds)
+
+    def died(self, when: str) -> Died:
+        """The exception for its end; `when` continues the sentence."""
+        return self.process.died(when)
 
 
 def found(environ: Mapping[str, str]) -> Path:
