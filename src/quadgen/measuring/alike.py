@@ -14,12 +14,12 @@ from quadgen.problems import Problem, Severity
 from quadgen.resolution import Resolution
 
 _VENDORS: Final = frozenset(
-    "advanced amd ati corporation corp devices geforce gpu graphics inc intel micro nvidia r radeon tm".split()  # noqa: SIM905 - reads better
+    "advanced amd ati corporation corp devices geforce gpu graphics inc intel micro nvidia radeon".split()  # noqa: SIM905 - reads better
 )
 """Words of names of cards that some engines and people say and others leave out."""
-_OTHERS: Final = frozenset("d gre laptop max mobile q se super ti xt xtx".split())  # noqa: SIM905 - as above
-"""Words that make another card of one with the same number."""
-_words: Final = re.compile(r"[a-z]+[0-9]+[a-z0-9]*|[0-9]+[a-z]*|[a-z]+").findall
+_OTHERS: Final = frozenset("ada blackwell gre laptop max mobile se sff super ti xt xtx".split())  # noqa: SIM905 - as above
+"""Words that make another card of one of the same number, as any single letter does: L40 and L40S, 4090 and 4090 D."""
+_words: Final = re.compile(r"[a-z]+|[0-9]+").findall
 _driver: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 """What a driver adds: `AMD Radeon RX 7900 XTX (RADV NAVI31)`."""
 _SHOWN: Final = 6
@@ -52,7 +52,8 @@ def same_card(one: str, other: str) -> bool:
     A `3090 Ti` is none.
     """
     first, second = (set(_words(_driver.sub(" ", name.casefold()))) - _VENDORS for name in (one, other))
-    return (first <= second or second <= first) and not (first ^ second) & _OTHERS
+    apart = {word for word in first ^ second if word in _OTHERS or (len(word) == 1 and word.isalpha())}
+    return (first <= second or second <= first) and not apart
 
 
 def _problem(service: Resolution, code: str, message: str, hint: str, severity: Severity = Severity.ERROR) -> Problem:

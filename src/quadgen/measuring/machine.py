@@ -12,7 +12,7 @@ from typing import Final
 
 from quadgen.engines.flag_table import Option
 
-_version: Final = re.compile(r"^version: (\S.*?)[ \t]*$", re.MULTILINE).search
+_version: Final = re.compile(r"^version: (\S.*?)[ \t\r]*$", re.MULTILINE).search
 _built: Final = re.compile(r"\(build (\d+), commit ([^()\s]+)\)$").search
 _older: Final = re.compile(r"^(\d+) \(([^()\s]+)\)$").search
 """Until b10000 or so: `version: 9859 (4fc4ec554)`."""
