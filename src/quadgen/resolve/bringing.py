@@ -1,6 +1,7 @@
 """The command that brings a number for a service, as a shell takes it."""
 
 import shlex
+from collections.abc import Iterable
 from typing import Final
 
 from quadgen.engines.registry import ENGINES
@@ -13,17 +14,25 @@ BY_HAND: Final = "a row of your own in a ledger"
 """How a number comes for an engine that nothing here can measure."""
 
 
-def command(fleet: str, host: str, service: str | None, profile: str, workload: str | None) -> str:
+def words(
+    fleet: str, host: str, service: str | None, profile: str, workloads: Iterable[str | None] = ()
+) -> tuple[str, ...]:
     """The command that measures a profile, to be run where the fleet file is called `fleet`.
 
-    `service` is None where the host is its own service. `workload` is the profile's own; one that quadgen has no
-    texts for stands with a `FILE` to be filled in.
+    `service` is None where the host is its own service. `workloads` are those that must be measured, None for none;
+    where quadgen has no texts for one of them all are named, that one with a `FILE` to be filled in.
     """
     target = host if service is None else f"{host}/{service}"
-    words = ["quadgen", "measure", "--fleet", fleet, target, "--profile", profile]
-    if workload is not None and workload not in OWN_WORKLOADS:
-        words += ["--workload", f"{workload}=FILE"]
-    return shlex.join(words)
+    named = [each for each in workloads if each is not None]
+    own = all(each in OWN_WORKLOADS for each in named)
+    texts = [each if each in OWN_WORKLOADS else f"{each}=FILE" for each in named if not own]
+    options = [word for each in texts for word in ("--workload", each)]
+    return ("quadgen", "measure", "--fleet", fleet, target, "--profile", profile, *options)
+
+
+def command(fleet: str, host: str, service: str | None, profile: str, workload: str | None) -> str:
+    """The same for the profile's own workload alone, as a shell takes it."""
+    return shlex.join(words(fleet, host, service, profile, (workload,)))
 
 
 def of_service(fleet: Fleet, host: str, service: str | None, spec: ProfileSpec) -> str:
