@@ -48,6 +48,10 @@ class Need:
 
     asked: Asked
     why: Why
+    request: Request
+    """What it asks, without that which decides nothing by the fleet's policy: equal ones need one row."""
+    goal: int
+    """The best grade that a row can have for it: of one that is measured with this service itself."""
     named: str | None
     """The service as a command names it; None where the host is its own service."""
 
@@ -69,14 +73,16 @@ class Left:
 
 def needs(compiled: Compiled) -> Iterator[Need | Left]:
     """Everything that the services of a fleet ask for and are not simply granted, in the order of the fleet."""
-    errors = _Errors(compiled)
+    errors, ledger = _Errors(compiled), compiled.resolved.gate.ledger
     for asked in compiled.resolved.gate.asked.values():
         why = _why(asked.verdict)
         if why is None:
             continue
         services = (compiled.fleet.data["hosts"].get(asked.host) or {}).get("services")
-        need = Need(asked=asked, why=why, named=asked.service if services else None)
-        if (left := _left(need, errors, compiled.resolved.gate.ledger)) is None:
+        named = asked.service if services else None
+        request = _plain(asked.request, ledger)
+        need = Need(asked=asked, why=why, named=named, request=request, goal=after(request, request, ledger))
+        if (left := _left(need, errors)) is None:
             yield need
         else:
             yield Left(need=need, kind=left[0], reason=left[1])
@@ -91,7 +97,20 @@ def _why(found: Verdict) -> Why | None:
     return Why.DEVICE if found.device_differs or found.blocked_by else Why.UNMEASURED
 
 
-def _left(need: Need, errors: "_Errors", ledger: Ledger) -> tuple[Unhelped, str] | None:
+def _plain(request: Request, ledger: Ledger) -> Request:
+    """Leave out what the policy does not compare."""
+    policy = request.policy
+    if policy.build == "ignore":
+        request = replace(request, build=None)
+    if policy.device == "ignore":
+        request = replace(request, devices=())
+    # among rows that are there, those of the same model go first even where the policy asks for none
+    if policy.evidence == "backend" and not ledger.of_setting(request.engine, request.backend, request.setting):
+        request = replace(request, model=_UNKNOWN, header=None, quantization=None)
+    return request
+
+
+def _left(need: Need, errors: "_Errors") -> tuple[Unhelped, str] | None:
     request, found = need.asked.request, need.asked.verdict
     unmeasurable = ENGINES[request.engine].unmeasurable
     if unmeasurable is not None:
@@ -102,7 +121,7 @@ def _left(need: Need, errors: "_Errors", ledger: Ledger) -> tuple[Unhelped, str]
     if wrong:
         more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         return Unhelped.REFUSED, f"{wrong[0].code}: {wrong[0].message}{more}"
-    if goal(request, ledger) <= grade(found):
+    if need.goal <= grade(found):
         return Unhelped.UNDECIDABLE, _undecidable(request)
     return None
 
@@ -116,11 +135,6 @@ def _undecidable(request: Request) -> str:
 def grade(found: Verdict) -> int:
     """How well a verdict is founded: 0 where nothing is decided, 3 where it is without a difference."""
     return 0 if found.kind is Kind.UNMEASURED else 3 - found.build_differs - found.device_differs
-
-
-def goal(request: Request, ledger: Ledger) -> int:
-    """The best grade that a run for this request itself can bring."""
-    return after(request, request, ledger)
 
 
 def after(run: Request, request: Request, ledger: Ledger) -> int:

@@ -3,12 +3,13 @@
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 from quadgen.evidence import Ledger, Request
 from quadgen.measuring.amount import Amount, amount
 from quadgen.measuring.covering import fewest
-from quadgen.measuring.needs import Left, Need, after, base, goal, needs
+from quadgen.measuring.needs import Left, Need, after, base, needs
 from quadgen.pipeline import Compiled
 from quadgen.resolution import Resolution
 from quadgen.resolve import bringing
@@ -88,7 +89,7 @@ def plan(compiled: Compiled, hosts: Iterable[str] | None = None) -> Plan:
     found = list(needs(compiled))
     wanted = [each for each in found if isinstance(each, Need)]
     chosen = None if hosts is None else frozenset(hosts)
-    requests = list(dict.fromkeys(each.asked.request for each in wanted))
+    requests = list(dict.fromkeys(each.request for each in wanted))
     choices = _choices(wanted, requests, chosen, compiled.resolved.gate.ledger)
     taken = [choices[at] for at in fewest([choice.elements for choice in choices])]
     placed = _placed(taken, compiled)
@@ -103,7 +104,7 @@ def plan(compiled: Compiled, hosts: Iterable[str] | None = None) -> Plan:
     return Plan(
         fleet=compiled.fleet.name, every=tuple(order), hosts={host: tuple(runs) for host, runs in by_host.items()},
         left=tuple(each for each in found if isinstance(each, Left)),
-        elsewhere=tuple(each for each in wanted if at[each.asked.request] not in reached),
+        elsewhere=tuple(each for each in wanted if at[each.request] not in reached),
     )  # fmt: skip
 
 
@@ -114,13 +115,14 @@ def _choices(
     able: dict[Request, list[Need]] = {}
     for need in wanted:
         if hosts is None or need.asked.host in hosts:
-            able.setdefault(base(need.asked.request), []).append(need)
+            able.setdefault(base(need.request), []).append(need)
     near = _Near(able)
     decides: dict[Request, set[int]] = {run: set() for run in able}
+    goals = {need.request: need.goal for need in wanted}
     for at, request in enumerate(requests):
-        wants = goal(request, ledger)
+        own = base(request)
         for run in near.of(request):
-            if after(run, request, ledger) >= wants:
+            if run == own or after(run, request, ledger) >= goals[request]:
                 decides[run].add(at)
     same: dict[frozenset[int], list[Need]] = {}
     for run, elements in decides.items():
@@ -129,20 +131,28 @@ def _choices(
 
 
 class _Near:
-    """Runs by what a row must share with a request, so that not every one is weighed for each."""
+    """Runs by what their rows must share with a request, so that not every one is weighed for each."""
 
     def __init__(self, runs: Iterable[Request]) -> None:
         self._found: dict[tuple[object, ...], dict[Request, None]] = {}
         for run in runs:
-            for key in _keys(run):
+            cards = [_card(each) for each in run.devices[:1]]
+            for key in product(_models(run), (*cards, None), dict.fromkeys((run.build, None))):
                 self._found.setdefault(key, {})[run] = None
 
     def of(self, request: Request) -> list[Request]:
-        """Those that may decide a request, each once."""
-        return list(dict.fromkeys(run for key in _keys(request) for run in self._found.get(key, ())))
+        """Those that may decide a request as well as its own, each once."""
+        cards = {_card(each) for each in request.devices}
+        keys = product(_models(request), cards if len(cards) == 1 else (None,), (request.build,))
+        return list(dict.fromkeys(run for key in keys for run in self._found.get(key, ())))
 
 
-def _keys(request: Request) -> list[tuple[object, ...]]:
+def _card(device: str) -> str:
+    """A card's name as rows are compared by it."""
+    return " ".join(device.split()).casefold()
+
+
+def _models(request: Request) -> list[tuple[object, ...]]:
     what = (request.engine, request.backend, request.setting, request.against)
     if request.policy.evidence == "backend":
         return [what]
@@ -170,13 +180,13 @@ def _shared(
     run_of: dict[int, int] = {}
     for number, (_, choice) in enumerate(placed):
         for need in choice.able:
-            run_of[at[need.asked.request]] = number
+            run_of[at[need.request]] = number
     for number, (_, choice) in enumerate(placed):
         for element in sorted(choice.elements):
             run_of.setdefault(element, number)
     served: list[list[Need]] = [[] for _ in placed]
     for need in wanted:
-        element = at[need.asked.request]
+        element = at[need.request]
         if element in run_of:
             served[run_of[element]].append(need)
     return [(own, tuple(each)) for (own, _), each in zip(placed, served, strict=True)]
@@ -186,12 +196,10 @@ def _run(fleet: str, own: Need, serves: tuple[Need, ...], services: Mapping[tupl
     asked = own.asked
     needed = dict.fromkeys([asked.request.workload, *(each.asked.request.workload for each in serves)])
     files = tuple(name for name in needed if name not in bringing.OWN_WORKLOADS)
-    plain = bringing.command(fleet, asked.host, own.named, asked.spec.name, None)
-    more = [word for name in needed for word in ("--workload", f"{name}=FILE" if name in files else name)]
     measured = len(needed) if files else len(bringing.OWN_WORKLOADS)
     return Run(
         own=own, workloads=tuple(needed), serves=serves, unlike=_unlike(own, serves, services),
-        words=(*shlex.split(plain), *(more if files else ())), files=files,
+        words=bringing.words(fleet, asked.host, own.named, asked.spec.name, needed), files=files,
         amount=amount(workloads=measured, fresh=False),
     )  # fmt: skip
 
