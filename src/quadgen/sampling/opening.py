@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from quadgen.measuring.launch import Launch
+from quadgen.sampling import podman
 from quadgen.server.client import Server, connected
-from quadgen.server.process import running
+from quadgen.server.process import Died, running
 
 PATIENCE = 600.0
 """Seconds of silence in an answer after which a server is given up; the pass of a long prompt is silent."""
@@ -16,6 +17,10 @@ PATIENCE = 600.0
 
 class Watched(Protocol):
     """What is known of a server that was started here, beside what it answers; `server.process.Process` is one."""
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
 
     @property
     def status(self) -> int | None:
@@ -32,6 +37,12 @@ class Watched(Protocol):
 
     def last(self) -> tuple[str, ...]:
         """Its last lines, as they may be shown."""
+
+    def ended_within(self, seconds: float) -> bool:
+        """Whether it has ended, or does so in this time."""
+
+    def died(self, when: str) -> Died:
+        """The exception for its end; `when` continues the sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -68,12 +79,14 @@ class Started:
     @contextmanager
     def opened(self) -> Iterator[Opened]:
         """See `Source`."""
+        with self._running() as process, connected(process.url, environ={}, timeout=self.patience) as server:
+            yield Opened(server=server, process=process, launch=self.launch)
+
+    def _running(self) -> AbstractContextManager[Watched]:
         launch = self.launch
-        with (
-            running(
-                Path(launch.program), launch.arguments, environ=self.environ, own=dict(launch.environment),
-                ready_within=launch.ready_within,
-            ) as process,
-            connected(process.url, environ={}, timeout=self.patience) as server,
-        ):  # fmt: skip
-            yield Opened(server=server, process=process, launch=launch)
+        if launch.container:
+            return podman.running(launch, environ=self.environ)
+        return running(
+            Path(launch.program), launch.arguments, environ=self.environ, own=dict(launch.environment),
+            ready_within=launch.ready_within,
+        )  # fmt: skip
