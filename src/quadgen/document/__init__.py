@@ -4,8 +4,9 @@ YAML here is the 1.2 core schema in one UTF-8 document, with merge keys and with
 zero. Keys are text, and a number remembers how it was written.
 """
 
+from quadgen.document.growing import Form, grown
 from quadgen.document.locate import Document
 from quadgen.document.reader import load
 from quadgen.document.scalars import Real, Whole, text_of
 
-__all__ = ["Document", "Real", "Whole", "load", "text_of"]
+__all__ = ["Document", "Form", "Real", "Whole", "grown", "load", "text_of"]
