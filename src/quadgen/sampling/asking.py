@@ -61,6 +61,8 @@ def ask(
     drafted, accepted = _whole(opened, timings, "draft_n", 0), _whole(opened, timings, "draft_n_accepted", 0)
     _alone(opened, counts, generated, drafted)
     _complete(opened, answer, generated)
+    if counts.rounds is None and drafted:
+        _fail(opened, "has counted so many drafts that it no longer tells those of one request: start it anew")
     cpu = None if answer.cpu is None else answer.cpu * (generated - 1) / max(1, generated - answer.first)
     return Sample(
         turn=turn,
@@ -125,8 +127,6 @@ def _counts(opened: Opened, before: metrics.Scrape, after: metrics.Scrape) -> Co
     counts = metrics.between(before, after)
     if counts is None:
         _fail(opened, "was started anew while it was asked")
-    if counts.rounds is None and after.rounds != before.rounds:
-        _fail(opened, "has counted so many drafts that it no longer tells those of one request: start it anew")
     return counts
 
 
