@@ -216,4 +216,4 @@ def test_the_fleet_is_refused_as_before_after_the_question() -> None:
 
 def test_only_the_question_opens_a_gate() -> None:
     opened = [module.name for module in modules() if "advisory=True" in module.text]
-    assert opened == ["attachment.trial"]
+    assert opened == ["attachment.deciding", "cli.measure_plan"]

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from quadgen.attachment.deciding import key
 from quadgen.attachment.findings import About, Finding, found
 from quadgen.attachment.target import target
-from quadgen.attachment.trial import Drafter, Trial, key, tried
+from quadgen.attachment.trial import Drafter, Trial, tried
 from quadgen.evidence import cost, quoted
 from quadgen.locating import located
 from quadgen.pipeline import Compiled

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final
 
-from quadgen.attachment.trial import Outcome
+from quadgen.attachment.deciding import Outcome
 from quadgen.engines.registry import ENGINES
 from quadgen.facts.amounts import amount
 from quadgen.resolution import Resolution, Share

@@ -1,16 +1,17 @@
 """A service decided as if it had another drafter, or none; nothing of it can become a unit."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from quadgen.attachment.deciding import Outcome, advisory, decided, placed, undecided
 from quadgen.attachment.target import Target
 from quadgen.engines.drafters import drafts
 from quadgen.evidence import Setting
 from quadgen.fleet.load import Fleet
-from quadgen.problems import Collector, Path, Problem
-from quadgen.resolution import Model, Resolution
-from quadgen.resolve import Catalog, Gate, of_host, profiles
+from quadgen.problems import Collector, Problem
+from quadgen.resolution import Model
+from quadgen.resolve import Catalog, profiles
 from quadgen.resolve.recorded import name_of, with_facts
 from quadgen.speculation import ProfileSpec
 
@@ -31,24 +32,6 @@ class Drafter:
     """Device names of the engine; empty leaves what the service says."""
     draft_n_max: int | None = None
     """Tokens; None is the engine's own."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What deciding the host came to."""
-
-    problems: tuple[Problem, ...]
-    """Of this service and its host, where the fleet file has them."""
-    services: tuple[Resolution, ...]
-    """All of the host that were not refused."""
-    refused: tuple[str, ...]
-    """Other services of the host, which were."""
-    name: str
-
-    @property
-    def resolution(self) -> Resolution | None:
-        """Of the service; None where it was refused."""
-        return next((each for each in self.services if each.name == self.name), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,20 +62,20 @@ def tried(to: Target, drafter: Drafter) -> Trial:
         models[named] = _stranger(named, resolved.catalog)
     spec, own, wrong = _profile(to, drafter, named, models)
     known = {**resolved.catalog.profiles, **({} if spec is None else {spec.name: spec})}
-    gate = _gate(to, replace(resolved.catalog, models=models, profiles=known))
+    gate = advisory(to, replace(resolved.catalog, models=models, profiles=known))
     said: dict[str, Any] = {"profile": _name(fleet, drafter) if spec is None else spec.name, "draft_model": None}
     if drafter.draft_device:
         said["draft_device"] = list(drafter.draft_device)
     elif not drafts(drafter.spec_types):
         said["draft_device"] = None
     nothing = {"profile": "none", "draft_model": None, "draft_device": None}
-    plain, drafting = (_outcome(to, each, gate) for each in (nothing, said))
+    plain, drafting = (decided(to, each, gate) for each in (nothing, said))
     services = () if spec is None else drafting.services  # without a profile it was decided without a drafter
     return Trial(
         target=to, spec=spec, own=own, model=models.get(fields.get("model", "")),
-        draft=models.get(named) if named is not None else None, before=tuple(_before(to, plain)),
+        draft=models.get(named) if named is not None else None, before=(*undecided(to), *plain.problems),
         drafter=drafter, plain=plain, drafting=replace(
-            drafting, services=services, problems=(*_placed(to, wrong), *drafting.problems)
+            drafting, services=services, problems=(*placed(to, wrong), *drafting.problems)
         ),
     )  # fmt: skip
 
@@ -152,69 +135,3 @@ def _beaten(catalog: Catalog, present: str, wanted: Setting) -> str:
         if name in catalog.profiles and catalog.profiles[name].setting() != wanted:
             return name
     return "none"
-
-
-def _gate(to: Target, catalog: Catalog) -> Gate:
-    """A gate of its own, since a gate keeps what it decided."""
-    real = to.compiled.resolved.gate
-    return Gate(ledger=real.ledger, policy=real.policy, catalog=catalog, advisory=True)
-
-
-def _outcome(to: Target, said: Mapping[str, Any], gate: Gate) -> Outcome:
-    """Decide the host with these fields at the service."""
-    sink = Collector()
-    services = of_host(_with(to, said), to.host, gate, sink) or ()
-    problems = tuple(_placed(to, filter(to.concerns, sink.problems)))
-    there = {each.name for each in services} | {to.name}
-    refused = tuple(name for name in to.neighbours if name not in there)
-    return Outcome(problems=problems, services=services, refused=refused, name=to.name)
-
-
-def _with(to: Target, said: Mapping[str, Any]) -> Fleet:
-    """The fleet in which the topmost layer of the service says this, and in which there is such a profile.
-
-    What is wrong with that profile was said already: the fleet's have been looked at before.
-    """
-    data: Any = to.fleet.data
-    data = {**data, "profiles": {**(data.get("profiles") or {}), said["profile"]: {}}}
-    own = data["hosts"][to.host] or {}
-    if to.named is None:
-        own = {**own, **said}
-    else:
-        own = {**own, "services": {**own["services"], to.named: {**(own["services"][to.named] or {}), **said}}}
-    data = {**data, "hosts": {**data["hosts"], to.host: own}}
-    return replace(to.fleet, data=data)
-
-
-def _before(to: Target, plain: Outcome) -> Iterator[Problem]:
-    """What is wrong without any drafter, and what was wrong before anything was decided."""
-    sink = Collector()
-    gate = to.compiled.resolved.gate
-    of_host(to.fleet, to.host, Gate(ledger=gate.ledger, policy=gate.policy, catalog=gate.catalog), sink)
-    decided = set(map(key, sink.problems))
-    yield from _placed(to, (each for each in to.compiled.reported if to.concerns(each) and key(each) not in decided))
-    yield from plain.problems
-
-
-def key(problem: Problem) -> tuple[object, ...]:
-    """What makes two problems one, whatever they weigh."""
-    return problem.code, problem.path, problem.message, problem.host, problem.service
-
-
-def _placed(to: Target, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Problems with paths that the fleet file has: what only the trial says is of the service itself."""
-    for problem in problems:
-        path = problem.path
-        if path is None or _there(to.fleet.data, path):
-            yield problem
-        else:
-            yield replace(problem, path=to.path, at="key", label="", host=to.host, service=to.name)
-
-
-def _there(data: Any, path: Path) -> bool:  # noqa: ANN401 - any YAML value
-    for part in path:
-        try:
-            data = data[part]
-        except (KeyError, IndexError, TypeError):
-            return False
-    return True
