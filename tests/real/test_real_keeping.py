@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 
 from parts import gemma, llama_server
-from quadgen.engines.drafters import keeping
+from quadgen.engines.drafters import CARRYING
 from quadgen.server.client import Server, connected
 from quadgen.server.process import running
 
@@ -39,4 +39,4 @@ def test_a_map_of_the_last_prompt_hides_the_next_one(kind: str) -> None:
     ):
         first, second = (drafted(server, text) for text in (LONG, SHORT))
     assert first > 0
-    assert (second == 0) is bool(keeping([kind]))
+    assert (second == 0) is (kind in CARRYING)

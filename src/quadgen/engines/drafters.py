@@ -32,8 +32,6 @@ class Drafter:
     """The option that says otherwise; None where none does."""
     options: tuple[str, ...] = ()
     """What else its code reads."""
-    keeps: str = ""
-    """What of one request it still has in the next, with its place, as a sentence without its end; empty if nothing."""
     source: str
 
 
@@ -58,38 +56,26 @@ def _draft(name: str, needs: str, missing: str, source: str, *options: str) -> D
     )  # fmt: skip
 
 
-def _ngram(name: str, width: int, bounded_by: str | None, source: str, *options: str, keeps: str = "") -> Drafter:
+def _ngram(name: str, width: int, bounded_by: str | None, source: str, *options: str) -> Drafter:
     return Drafter(
-        name=name, needs="nothing", missing="", width=width, bounded_by=bounded_by, options=options, keeps=keeps,
-        source=source,
-    )  # fmt: skip
-
-
-_MAPPED: Final = (
-    "positions of the last prompt stay in its map, and as many tokens of the next one are never looked up, which is "
-    "right only where both begin alike (common/ngram-map.cpp:128-168, 280, 299)"
-)
+        name=name, needs="nothing", missing="", width=width, bounded_by=bounded_by, options=options, source=source
+    )
 
 
 DRAFTERS: Final[Mapping[str, Drafter]] = MappingProxyType({
     each.name: each
     for each in (
         _ngram("ngram-simple", 48, "spec-ngram-simple-size-m", "spec:1840", "spec-ngram-simple-size-n"),
-        _ngram("ngram-map-k", 48, "spec-ngram-map-k-size-m", "spec:1884", "spec-ngram-map-k-size-n", keeps=_MAPPED),
+        _ngram("ngram-map-k", 48, "spec-ngram-map-k-size-m", "spec:1884", "spec-ngram-map-k-size-n"),
         _ngram(
             "ngram-map-k4v", 48, "spec-ngram-map-k4v-size-m", "spec:1884, common/ngram-map.cpp:401",
-            "spec-ngram-map-k4v-size-n", "spec-ngram-map-k4v-min-hits", keeps=_MAPPED,
+            "spec-ngram-map-k4v-size-n", "spec-ngram-map-k4v-min-hits",
         ),
         _ngram(
             "ngram-mod", 64, "spec-ngram-mod-n-max", "spec:1955, spec:2038",
             "spec-ngram-mod-n-match", "spec-ngram-mod-n-min",
-            keeps="one table holds the n-grams of every request, of all slots (spec:1932, spec:1975)",
         ),
-        _ngram(
-            "ngram-cache", 8, None, "spec:2272",
-            keeps="its count of tokens read never goes back, so that a later prompt is not read up to that length "
-            "(spec:2172, spec:2184, ggml-org/llama.cpp#27852)",
-        ),
+        _ngram("ngram-cache", 8, None, "spec:2272"),
         _draft("draft-simple", "a draft model with the same vocabulary", _LOST, "spec:239, spec:106-170", _SAMPLED),
         _draft("draft-eagle3", "an EAGLE-3 drafter made for the model", _SKIPPED, "spec:2704, spec:562", _ON_DEVICE),
         _draft(
@@ -144,11 +130,6 @@ UNREAD: Final[Mapping[str, str]] = MappingProxyType({
 def readers(option: str) -> tuple[str, ...]:
     """The types whose code reads an option; empty for one that is not of a type, or that nothing reads."""
     return tuple(each.name for each in DRAFTERS.values() if option == each.bounded_by or option in each.options)
-
-
-def keeping(types: Iterable[str]) -> tuple[str, ...]:
-    """The types that draft otherwise in a server that has answered before."""
-    return tuple(kind for kind in types if kind in DRAFTERS and DRAFTERS[kind].keeps)
 
 
 def drafts(types: Iterable[str]) -> tuple[str, ...]:
