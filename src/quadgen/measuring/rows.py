@@ -130,7 +130,7 @@ def _interval(result: Result, min_gain: float) -> tuple[float, float]:
 
 def _outward(value: float, bounds: tuple[float, ...], rounding: str) -> float:
     """Round in one direction, with as few digits as keep the value on its side of all bounds."""
-    exact = Decimal(value)
+    exact = Decimal(repr(value))  # the shortest number that is this one
     for digits in range(_DIGITS - 1, _EXACT):
         found = float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=rounding))
         if all((found > bound) == (value > bound) and (found < bound) == (value < bound) for bound in bounds):
