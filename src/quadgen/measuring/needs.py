@@ -14,7 +14,7 @@ from quadgen.problems import Problem, Severity
 from quadgen.resolve.gate import Asked
 
 _OF_EVIDENCE: Final = frozenset({"unmeasured-combination", "measured-loss", "stale-build", "other-device"})
-"""Codes of the gate: as errors, no other module has them."""
+"""Codes of the gate, which says them of the profile."""
 _LATEST: Final = "9999-12-31"
 """A row that is measured now is newer than all that are there."""
 _UNKNOWN: Final = ""
@@ -165,6 +165,10 @@ def base(request: Request) -> Request:
     return replace(request, workload="")
 
 
+def _of_evidence(problem: Problem) -> bool:
+    return problem.code in _OF_EVIDENCE and (problem.path or ())[-1:] == ("profile",)
+
+
 class _Errors:
     """What else is wrong with services."""
 
@@ -173,7 +177,7 @@ class _Errors:
         self._owned: dict[tuple[str, str | None], list[Problem]] = {}
         self._shared: list[Problem] = []
         for problem in compiled.reported:
-            if problem.severity is not Severity.ERROR or problem.code in _OF_EVIDENCE:
+            if problem.severity is not Severity.ERROR or _of_evidence(problem):
                 continue
             host, service = owner(problem)
             if host is None:
