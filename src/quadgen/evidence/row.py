@@ -56,7 +56,7 @@ class Row:
     state: str | None = None
     """Of a drafter that remembers: `fresh`, a new server for each sample; `steady`, one server for all of them."""
     confirmed: bool | None = None
-    """Whether these are the samples of a second run, which was made because a first one won."""
+    """Of a win, whether a second run won as well, whose figures these are then; None where nothing won at first."""
     wall_rate: float | None = None
     against_wall_rate: float | None = None
     """Tokens per second beside rates per second of processor time; both are known, or neither."""

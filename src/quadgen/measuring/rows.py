@@ -43,7 +43,7 @@ class About:
     state: str | None = None
     """`fresh` or `steady`, of a drafter that remembers."""
     confirmed: bool | None = None
-    """Whether these are the figures of a second run, which was made because the first one won."""
+    """Of a win, whether a second run won as well."""
     note: str | None = None
 
 
