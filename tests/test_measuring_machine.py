@@ -21,6 +21,7 @@ VERSIONS = [
         "0.1.0-dev (build 10444, commit 037f2f344)", "b10444", "037f2f344",
     ),
     ("ggml_cuda_init: found 1 device\nversion: 9859 (4fc4ec554)\r\n", "9859 (4fc4ec554)", "b9859", "4fc4ec554"),
+    ("version: 0.7.0 (build 11669, commit Debian)", "0.7.0 (build 11669, commit Debian)", "b11669", None),
     ("version: of a fork\n", "of a fork", None, None),
     ("nothing of the kind", None, None, None),
 ]  # fmt: skip
@@ -75,13 +76,13 @@ def test_a_program_is_asked_with_the_service_s_own_variables_and_no_options_of_t
     launch = program(
         tmp_path,
         f"""case $1 in
---version) echo "version: 0.6.0-dev (build 11434, commit abc$LLAMA_ARG_MODEL)" >&2;;
+--version) echo "version: 0.6.0-dev (build 11434, commit abcdef1$LLAMA_ARG_MODEL)" >&2;;
 --list-devices) printf 'Available devices:\\n  CUDA0: card %s (1 MiB, 1 MiB free)\\n' "$CUDA_VISIBLE_DEVICES";;
 --help) cat {help_file};;
 esac""",
     )
     found = machine(launch, environ={"PATH": os.environ["PATH"], "LLAMA_ARG_MODEL": "x", "CUDA_VISIBLE_DEVICES": "0"})
-    assert (found.build, found.commit, found.devices, found.names) == ("b11434", "abc", ("card 1",), ("CUDA0",))
+    assert (found.build, found.commit, found.devices, found.names) == ("b11434", "abcdef1", ("card 1",), ("CUDA0",))
     assert found.device("CUDA0") == "card 1"
     assert found.device("CUDA1") is None
     assert found.fingerprint == flags_fingerprint(help_text.parse(help_file.read_text(encoding="utf-8")))

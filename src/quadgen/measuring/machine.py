@@ -16,6 +16,8 @@ _version: Final = re.compile(r"^version: (\S.*?)[ \t\r]*$", re.MULTILINE).search
 _built: Final = re.compile(r"\(build (\d+), commit ([^()\s]+)\)$").search
 _older: Final = re.compile(r"^(\d+) \(([^()\s]+)\)$").search
 """Until b10000 or so: `version: 9859 (4fc4ec554)`."""
+_commit: Final = re.compile("[0-9a-f]{7,64}").fullmatch
+"""What packagers write in its place is none: `unknown`, `Debian`."""
 _device: Final = re.compile(r"^ {2}(\w[\w.:\[\]-]*): (.*) \((\d+) MiB, (\d+) MiB free\)$").match
 UNCOUNTED: Final = 1
 """The highest number that a build cannot have: a source without history counts 0, one of a single commit 1."""
@@ -60,7 +62,7 @@ def version(text: str) -> tuple[str | None, str | None, str | None]:
     if found is None:
         return said[1], None, None
     number = int(found[1])
-    return said[1], f"b{number}" if number > UNCOUNTED else None, None if found[2] == "unknown" else found[2]
+    return said[1], f"b{number}" if number > UNCOUNTED else None, found[2] if _commit(found[2]) else None
 
 
 def devices(text: str) -> tuple[tuple[str, str], ...]:
