@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from measured import ROW, written
@@ -192,7 +192,7 @@ words = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_si
      "&a", "2026-09-01"]
 )  # fmt: skip
 numbers = st.floats(0.001, 10_000).map(lambda value: float(f"{value:.5g}"))
-settings = st.builds(
+drafting = st.builds(
     Setting.of,
     st.lists(st.sampled_from(["draft-mtp", "ngram-mod", "none"]), max_size=2),
     draft_n_max=st.none() | st.integers(1, 99),
@@ -212,8 +212,8 @@ def rows(draw: st.DrawFn) -> Row:
     notes = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
     return replace(
         ROW, id=draw(st.from_regex(r"[a-z0-9]{1,6}", fullmatch=True)), rate=rate, against_rate=against, ratio=ratio,
-        device=draw(words), model=draw(words), build=draw(words), setting=draw(settings),
-        against=draw(st.none() | settings), unit=draw(st.sampled_from(["tok/s", "tok/CPU-s"])),
+        device=draw(words), model=draw(words), build=draw(words), setting=draw(drafting),
+        against=draw(st.none() | drafting), unit=draw(st.sampled_from(["tok/s", "tok/CPU-s"])),
         interval=draw(st.none() | st.just((ratio / 2, ratio * 2))), note=draw(notes), command=draw(notes),
         commit=draw(st.none() | words), accepted=draw(st.none() | st.integers(0, 9)),
         confirmed=draw(st.none() | st.booleans()), state=draw(st.sampled_from([None, "fresh", "steady"])),
@@ -244,7 +244,7 @@ def ledgers(draw: st.DrawFn) -> str:
     return text.replace("\n", "\r\n") if draw(st.booleans()) else text
 
 
-@given(ledgers(), st.lists(rows(), min_size=1, max_size=3))
+@given(ledgers(), st.lists(st.sampled_from([NEW, replace(NEW, note="a\n#b: [")]), min_size=1, max_size=2))
 def test_an_odd_ledger_keeps_its_text_and_its_rows_and_has_the_new_ones_behind_them(text: str, new: list[Row]) -> None:
     before = rows_of("m.yml", text.encode())
     after = add(text, *new)
@@ -256,7 +256,8 @@ def test_an_odd_ledger_keeps_its_text_and_its_rows_and_has_the_new_ones_behind_t
     assert all(char in rest for char in re.sub(r"\s*(\[\]|~|null)", "", text))
 
 
-@given(st.lists(rows(), max_size=3, unique_by=lambda row: row.id))
+@settings(max_examples=60)  # a row is made of a hundred choices
+@given(st.lists(rows(), max_size=2, unique_by=lambda row: row.id))
 def test_listed_rows_are_a_ledger_that_says_them(new: list[Row]) -> None:
     data: Any = load("m.yml", listed(new).encode()).data
     collector = Collector()
