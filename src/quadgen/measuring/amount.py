@@ -2,7 +2,8 @@
 
 from typing import Final, NamedTuple
 
-from quadgen.measuring.sample import Arm
+from quadgen.engines.drafters import CARRYING
+from quadgen.evidence import Setting
 
 SAMPLES: Final = 7
 """Rounds that are measured unless told otherwise; as many again confirm a win."""
@@ -17,7 +18,7 @@ class Amount(NamedTuple):
     """That are timed; each start has one more before them, which is discarded."""
 
 
-def amount(*, workloads: int, fresh: bool, rounds: int = SAMPLES) -> Amount:
-    """Count what measuring takes. `fresh` is whether the candidate gets a server of its own for each timed request."""
-    starts = rounds * (workloads + 1 if fresh else len(Arm))
-    return Amount(starts=starts, requests=rounds * workloads * len(Arm))
+def amount(*arms: Setting, workloads: int, rounds: int = SAMPLES) -> Amount:
+    """Count what measuring these settings takes; one whose drafters remember gets a server for each timed request."""
+    starts = sum(workloads if arm.spec_types & CARRYING else 1 for arm in arms)
+    return Amount(starts=rounds * starts, requests=rounds * workloads * len(arms))

@@ -9,12 +9,11 @@ from quadgen.attachment.target import Target
 from quadgen.engines.registry import ENGINES
 from quadgen.evidence import Kind, Ledger, Request, Row, Verdict, quoted, verdict
 from quadgen.locating import owner
+from quadgen.measuring.arms import EVIDENCE
 from quadgen.pipeline import Compiled
 from quadgen.problems import Problem, Severity
 from quadgen.resolve.gate import Asked
 
-_OF_EVIDENCE: Final = frozenset({"unmeasured-combination", "measured-loss", "stale-build", "other-device"})
-"""Codes of the gate, which says them of the profile."""
 _LATEST: Final = "9999-12-31"
 """A row that is measured now is newer than all that are there."""
 _UNKNOWN: Final = ""
@@ -166,7 +165,7 @@ def base(request: Request) -> Request:
 
 
 def _of_evidence(problem: Problem) -> bool:
-    return problem.code in _OF_EVIDENCE and (problem.path or ())[-1:] == ("profile",)
+    return problem.code in EVIDENCE and (problem.path or ())[-1:] == ("profile",)
 
 
 class _Errors:

@@ -200,7 +200,7 @@ def _run(fleet: str, own: Need, serves: tuple[Need, ...], services: Mapping[tupl
     return Run(
         own=own, workloads=tuple(needed), serves=serves, unlike=_unlike(own, serves, services),
         words=bringing.words(fleet, asked.host, own.named, asked.spec.name, needed), files=files,
-        amount=amount(workloads=measured, fresh=False),
+        amount=amount(asked.request.setting, asked.request.against, workloads=measured),
     )  # fmt: skip
 
 
