@@ -61,8 +61,8 @@ def gone(pid: int) -> bool:
         return True
 
 
-def ask(program: Path, words: Sequence[str] = (), **named: float) -> tuple[Process, str]:
-    with running(program, words, environ={"PATH": os.defpath}, **named) as process:
+def ask(program: Path, words: Sequence[str] = (), ready_within: float = 600) -> tuple[Process, str]:
+    with running(program, words, environ={"PATH": os.defpath}, ready_within=ready_within) as process:
         return process, "".join(chunk.decode() for chunk in process.chunks())
 
 
@@ -75,6 +75,15 @@ def test_a_server_sees_its_arguments_no_setting_of_another_and_nothing_to_read(t
     assert "'HOME'" in first
     assert "LLAMA_" not in first
     assert first.endswith("''")
+
+
+def test_a_server_sees_the_variables_of_its_own_service(tmp_path: Path) -> None:
+    environ, own = {"LLAMA_ARG_PORT": "1", "HOME": "/a"}, {"LLAMA_CACHE": "/b"}
+    with running(script(tmp_path, SERVER), [], environ=environ, own=own) as process:
+        first = next(process.chunks()).decode().partition("\n")[0]
+    assert "'HOME'" in first
+    assert "'LLAMA_CACHE'" in first
+    assert "'LLAMA_ARG_PORT'" not in first
 
 
 def test_a_server_that_writes_a_lot_is_not_held_up(tmp_path: Path) -> None:
@@ -166,6 +175,15 @@ def test_a_server_that_aborts_while_it_is_asked_says_why(tmp_path: Path) -> None
     assert str(died.value).startswith("llama-server ended by SIGABRT while it was asked: ")
 
 
+def test_a_server_that_the_kernel_kills_may_have_taken_the_last_memory(tmp_path: Path) -> None:
+    with pytest.raises(Died) as died:
+        ask(script(tmp_path, "#!/bin/sh\necho one\nkill -KILL $$\n"))
+    assert str(died.value) == (
+        "llama-server ended by SIGKILL, as the kernel ends what takes the last memory (`journalctl -k` says so),"
+        " before it answered; the last it said: one"
+    )
+
+
 def test_a_server_that_says_nothing_has_its_time(tmp_path: Path) -> None:
     with pytest.raises(NotReady) as slow:
         ask(script(tmp_path, "#!/bin/sh\necho loading\nexec sleep 60\n"), ready_within=0.3)
@@ -194,3 +212,14 @@ def test_the_work_of_a_server_and_of_its_children_is_counted(tmp_path: Path) -> 
     busy = f"{sys.executable} -c 'import time\nwhile time.process_time() < 0.3: pass'"
     with running(script(tmp_path, f'#!/bin/sh\n{busy}\nexec {real} "$@"\n'), [], environ={}) as process:
         assert 0.3 <= process.cpu_seconds() < 5
+
+
+def test_what_a_server_starts_between_two_counts_is_counted(tmp_path: Path) -> None:
+    real = script(tmp_path, SERVER).rename(tmp_path / "real")
+    busy = f"{sys.executable} -c 'import time\nwhile True: pass'"
+    os.mkfifo(tmp_path / "fifo")
+    wrapper = script(tmp_path, f'#!/bin/sh\n(read go; {busy}) <{tmp_path}/fifo &\nexec {real} "$@"\n')
+    with running(wrapper, [], environ={}) as process:
+        before = process.cpu_seconds()
+        (tmp_path / "fifo").write_text("go\n")
+        assert eventually(lambda: process.cpu_seconds() > before + 0.3)

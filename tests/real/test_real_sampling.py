@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -136,6 +137,25 @@ def test_a_model_that_is_missing_is_said_with_what_the_server_said(tmp_path: Pat
         taken(tmp_path, setup(server(tmp_path / "none.gguf"), server(tmp_path / "none.gguf")))
     assert failed.value.turn == ROUND[0]
     assert any("none.gguf" in line for line in failed.value.last)
+
+
+def test_a_server_without_memory_says_so(tiny: Path, tmp_path: Path) -> None:
+    started = server(tiny)
+    wrapper = tmp_path / "llama-server"
+    wrapper.write_text(f'#!/bin/sh\nulimit -v 200000\nexec {started.launch.program} "$@" --ctx-size 4000000\n')
+    wrapper.chmod(0o755)
+    small = replace(started, launch=replace(started.launch, program=str(wrapper)))
+    with pytest.raises(Failed) as failed:
+        taken(tmp_path, setup(small, small))
+    assert str(failed.value).startswith(
+        "llama-server ended with status 1 before it answered: the host's memory does not hold a buffer"
+    )
+
+
+def test_a_port_that_is_taken_is_no_matter(tiny: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken_already:
+        port = str(taken_already.getsockname()[1])
+        assert len(taken(tmp_path, setup(server(tiny, more=("--port", port)), server(tiny)))) == 2
 
 
 @contextmanager
