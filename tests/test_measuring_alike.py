@@ -43,15 +43,15 @@ def test_a_row_is_not_credited_to_another_build() -> None:
     assert (problem.code, problem.severity, problem.host, problem.service) == (
         "other-build", Severity.ERROR, "claw", "llama-server",
     )  # fmt: skip
-    assert problem.message == "the program says that it is b10434, and the fleet that cuda is b10715"
-    assert problem.hint == "write `build: b10434` for engines.cuda, or measure b10715"
+    assert problem.message == "the program says that it is b10434, and is to be measured as b10715"
+    assert problem.hint == "measure b10715, or say b10434: as `build` of engines.cuda, or as --build"
 
 
 def test_of_a_program_that_knows_no_number_it_is_said_that_nothing_proves_its_build() -> None:
     said = "0.1.0-dev (build 1, commit 7e4c0a9)"
     (problem,) = objections(service(), here(build=None, commit="7e4c0a9", version=said))
     assert (problem.code, problem.severity) == ("other-build", Severity.NOTE)
-    assert problem.message == f"nothing proves that the program is b10715 of cuda: it says: {said}"
+    assert problem.message == f"nothing proves that the program is b10715: it says: {said}"
 
 
 def test_a_build_that_is_named_by_its_commit_is_proven_by_that() -> None:

@@ -70,12 +70,12 @@ def _build(service: Resolution, machine: Machine) -> Iterator[Problem]:
         if machine.commit is not None and machine.commit.startswith(entry.build):
             return
         said = f"it says: {machine.version}" if machine.version else "it says no version"
-        message = f"nothing proves that the program is {entry.build} of {entry.name}: {said}"
+        message = f"nothing proves that the program is {entry.build}: {said}"
         hint = "a build knows its number where it was made from a whole clone; what the program is is for you to know"
         yield _problem(service, "other-build", message, hint, Severity.NOTE)
         return
-    message = f"the program says that it is {machine.build}, and the fleet that {entry.name} is {entry.build}"
-    hint = f"write `build: {machine.build}` for engines.{entry.name}, or measure {entry.build}"
+    message = f"the program says that it is {machine.build}, and is to be measured as {entry.build}"
+    hint = f"measure {entry.build}, or say {machine.build}: as `build` of engines.{entry.name}, or as --build"
     yield _problem(service, "other-build", message, hint)
 
 
