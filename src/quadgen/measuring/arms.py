@@ -46,12 +46,12 @@ class Arms:
     """Whether the comparator's do."""
 
 
-def arms(compiled: Compiled, host: str, service: str | None, profile: str) -> Arms:
+def arms(compiled: Compiled, host: str, service: str | None, profile: str, *, alike: bool = False) -> Arms:
     """Decide a service of a compiled fleet with `profile`, and with what that must beat.
 
-    `service` None is the only one of its host. A floor can be measured as well, against no speculation. Raises
-    `Rejected`, with places, where there is no such host, service or profile, where there is nothing to compare, or
-    where a render would refuse the service for anything but evidence.
+    `service` None is the only one of its host. `alike` lets both be the same, which tests the instrument. A floor can
+    be measured as well, against no speculation. Raises `Rejected`, with places, where there is no such host, service or
+    profile, where there is nothing to compare, or where a render would refuse the service for anything but evidence.
     """
     to = target(compiled, host, service)
     spec = _spec(to, profile)
@@ -63,7 +63,11 @@ def arms(compiled: Compiled, host: str, service: str | None, profile: str) -> Ar
     found = _told((*before, *mine.problems, *(each for each in theirs.problems if (each.code, each.path) not in same)))
     if any(each.severity is Severity.ERROR for each in found) or None in (mine.resolution, theirs.resolution):
         _refuse(to, found or compiled.reported)
-    return _arms(to, spec, mine, theirs, tuple(_placed(to, found)))
+    both = _arms(to, spec, mine, theirs, tuple(_placed(to, found)))
+    if both.candidate.decision.setting == both.comparator.decision.setting and not alike:
+        message = f"the profile {spec.name} and {spec.against}, which it must beat, are the same here"
+        _refuse(to, [_of(to, "unexpected-value", message, "name another profile, or another `against` in it")])
+    return both
 
 
 def _arms(to: Target, spec: ProfileSpec, mine: Outcome, theirs: Outcome, problems: tuple[Problem, ...]) -> Arms:
@@ -78,9 +82,6 @@ def _arms(to: Target, spec: ProfileSpec, mine: Outcome, theirs: Outcome, problem
         what = "becomes" if spec.floor else "is"
         message = f"the profile {spec.name} {what} no speculation here, and there is nothing to measure"
         _refuse(to, [_of(to, "unexpected-value", message, "name a profile that drafts")])
-    if candidate.decision.setting == comparator.decision.setting:
-        message = f"the profile {spec.name} and {spec.against}, which it must beat, are the same here"
-        _refuse(to, [_of(to, "unexpected-value", message, "name another profile, or another `against` in it")])
     if comparator.decision.setting != request.against:
         message = (
             f"a row must be against {request.against.describe()}, and here {spec.against} is "
