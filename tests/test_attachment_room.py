@@ -187,7 +187,10 @@ def test_what_was_measured_on_another_build_is_told_as_that() -> None:
 
 def test_a_drafter_that_is_no_profile_yet_is_to_become_one() -> None:
     (told,) = asked(card(), "draft-simple", draft_model="small").evidence
-    assert told.hint == "add it to `profiles`, and bring a number: quadgen measure"
+    assert told.hint == (
+        "add `draft-simple: {spec_types: [draft-simple], draft_model: small, workload: prose}` to `profiles`, and bring "
+        "a number: quadgen measure --fleet fleet.yml claw --profile draft-simple"
+    )
     headed = compile_text(one("{model: headed, backend: rocm, context: 4096}"))
     (told,) = attachable(headed, "claw", None, Drafter(spec_types=("draft-mtp",))).evidence
     assert told.hint == "`profile: default` drafts so where nobody measured it"
@@ -216,4 +219,4 @@ def test_the_fleet_is_refused_as_before_after_the_question() -> None:
 
 def test_only_the_question_opens_a_gate() -> None:
     opened = [module.name for module in modules() if "advisory=True" in module.text]
-    assert opened == ["attachment.deciding", "cli.measure_plan"]
+    assert opened == ["attachment.deciding", "cli.measure_plan", "measuring.alone"]

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from quadgen.attachment.adding import adding
 from quadgen.attachment.deciding import key
 from quadgen.attachment.findings import About, Finding, found
 from quadgen.attachment.target import target
@@ -101,4 +102,4 @@ def _measurable(problem: Problem, trial: Trial) -> Problem:
         return problem
     if trial.spec.setting() == BUILTIN["default"].setting():
         return replace(problem, hint="`profile: default` drafts so where nobody measured it")
-    return replace(problem, hint="add it to `profiles`, and bring a number: quadgen measure")
+    return replace(problem, hint=adding(trial))
