@@ -139,12 +139,3 @@ def test_a_checkpoint_that_the_lock_does_not_record_is_another_model() -> None:
     (problem,) = objections(recorded, here(), file=made(header="cd" * 32, quantization="Q4_K_M"))
     assert (problem.code, problem.severity) == ("other-model", Severity.ERROR)
     assert problem.message == "the header of plain is not the one that the lock records: F16 there, Q4_K_M here"
-
-
-def test_a_quantisation_by_name_that_the_header_does_not_have_is_said() -> None:
-    plain = service()
-    hub = replace(plain, model=replace(plain.model, file=None, hf="org/repo:UD-Q4_K_M"))
-    assert objections(hub, here(), file=made(quantization="Q4_K_M")) == ()
-    (problem,) = objections(hub, here(), file=made(quantization="Q6_K"))
-    assert (problem.code, problem.severity) == ("other-model", Severity.NOTE)
-    assert problem.message == "plain is UD-Q4_K_M by its name and Q6_K by its header; the row says Q6_K"

@@ -31,7 +31,10 @@ def objections(service: Resolution, machine: Machine, *, file: Facts | None = No
 
     `file` is what the header of its checkpoint says here; None where nobody read it.
     """
-    return (*_build(service, machine), *_flags(service, machine), *_cards(service, machine), *_file(service, file))
+    build = tuple(_build(service, machine))
+    wrong = any(each.severity is Severity.ERROR for each in build)
+    flags = () if wrong else tuple(_flags(service, machine))
+    return (*build, *flags, *_cards(service, machine), *_file(service, file))
 
 
 def device(service: Resolution, machine: Machine) -> str:
@@ -119,19 +122,9 @@ def _cards(service: Resolution, machine: Machine) -> Iterator[Problem]:
 
 def _file(service: Resolution, file: Facts | None) -> Iterator[Problem]:
     recorded = service.model.facts
-    if file is None:
+    if file is None or recorded is None or recorded.header == file.header:
         return
-    if recorded is not None and recorded.header != file.header:
-        changed = (
-            f": {recorded.quantization} there, {file.quantization} here"
-            if recorded.quantization != file.quantization
-            else ""
-        )
-        message = f"the header of {service.model.name} is not the one that the lock records{changed}"
-        yield _problem(service, "other-model", message, "measure the file that is meant, or run quadgen lock")
-        return
-    asked = service.model.hf.partition(":")[2] if service.model.hf else ""
-    said = file.quantization
-    if asked and said and "/" not in asked and asked.upper().removeprefix("UD-") != said.upper():
-        message = f"{service.model.name} is {asked} by its name and {said} by its header; the row says {said}"
-        yield _problem(service, "other-model", message, "nothing, where a mix of quantisations is meant", Severity.NOTE)
+    others = recorded.quantization, file.quantization
+    changed = "" if others[0] == others[1] else f": {others[0]} there, {others[1]} here"
+    message = f"the header of {service.model.name} is not the one that the lock records{changed}"
+    yield _problem(service, "other-model", message, "measure the file that is meant, or run quadgen lock")
