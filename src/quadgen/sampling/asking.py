@@ -5,6 +5,7 @@ be of several tokens, and a client's clock holds delivery. The words of the requ
 server-task.cpp of llama.cpp b11434 (https://github.com/ggml-org/llama.cpp).
 """
 
+import math
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final, NamedTuple, NoReturn
@@ -56,14 +57,16 @@ def ask(
     if generated < (LEAST if truncated else tokens):
         why = answer.last.get("stop_type")
         _fail(opened, f"generated {generated} of {tokens} tokens{f' ({why})' if isinstance(why, str) else ''}")
-    if seconds <= 0:
-        _fail(opened, f"says that it generated {generated} tokens in no time")
+    if not 0 < seconds < math.inf:
+        _fail(opened, f"says that it generated {generated} tokens in {seconds:g} seconds")
     drafted, accepted = _whole(opened, timings, "draft_n", 0), _whole(opened, timings, "draft_n_accepted", 0)
     _alone(opened, counts, generated, drafted)
     _complete(opened, answer, generated)
     if counts.rounds is None and drafted:
         _fail(opened, "has counted so many drafts that it no longer tells those of one request: start it anew")
     cpu = None if answer.cpu is None else answer.cpu * (generated - 1) / max(1, generated - answer.first)
+    if cpu is not None and cpu <= 0:
+        _fail(opened, f"had its {generated} tokens before its work on them could be counted: ask for more of them")
     return Sample(
         turn=turn,
         tokens=generated - 1,
@@ -104,9 +107,10 @@ def _answer(opened: Opened, body: Mapping[str, Any], *, count_cpu: bool) -> _Ans
     for _, event in opened.server.stream("/completion", body):
         if not first:
             began = process.cpu_seconds() if process is not None else 0.0
-            first = max(1, int(event.get("tokens_predicted", 1)))
+            said = event.get("tokens_predicted")
+            first = said if isinstance(said, int) and said > 1 else 1
         tokens, content = event.get("tokens"), event.get("content")
-        ids += tokens if isinstance(tokens, list) else []
+        ids += [each for each in tokens if type(each) is int] if isinstance(tokens, list) else []
         pieces.append(content if isinstance(content, str) else "")
         last = event
     worked = process.cpu_seconds() - began if process is not None else None
