@@ -56,7 +56,8 @@ def test_of_equals_the_undecided_one_goes_before_the_win() -> None:
 )
 def test_a_cost_and_the_loss_of_a_floor_are_claimed_where_the_upper_end_is_below_one(
     interval: tuple[float, float] | None,
-    claimed: bool,  # noqa: FBT001
+    *,
+    claimed: bool,
 ) -> None:
     lost = replace(ROW, id="lost", workload="prose", ratio=0.9, interval=interval)
     assert costs(REQUEST, ledger(ROW, lost)) == ((lost,) if claimed else ())

@@ -56,5 +56,5 @@ def test_every_word_of_the_engine_is_read_from_a_name_and_is_not_apart_from_itse
         ("somebody's own", "Q8_0", False),
     ],
 )
-def test_a_word_of_a_mixture_is_apart_only_where_its_bits_are(one: str, other: str, apart: bool) -> None:  # noqa: FBT001
+def test_a_word_of_a_mixture_is_apart_only_where_its_bits_are(one: str, other: str, *, apart: bool) -> None:
     assert known_apart(one, other) is known_apart(other, one) is apart
