@@ -139,6 +139,12 @@ def test_what_is_refused_for_something_else_is_left_and_the_rest_is_planned(tmp_
     assert status == 0, "with --host, what is wrong elsewhere does not refuse"
 
 
+def test_a_host_that_the_fleet_has_not_is_refused_without_a_plan(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "fleet.yml").write_text(flow(fleet({"a": host(MAP)}, measurements=[])))
+    assert shown(str(tmp_path / "fleet.yml"), ["a", "b"], "shell") == ("", 1)
+    assert "there is no host b in the fleet" in capsys.readouterr().err
+
+
 def test_a_profile_that_could_not_be_loaded_is_not_measured() -> None:
     profiles = {"drafts": {"spec_types": ["draft-mtp"], "draft_n_max": 5, "workload": "copy", "against": "none"}}
     of = fleet({"a": host(("new", "m", "drafts"))}, profiles=profiles)

@@ -3,14 +3,20 @@
 from itertools import combinations
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planned import CARDS, FLEETS, RECORDED, ROWS, brought, compiled, header, lacking, needed
+from quadgen.measuring.arms import arms
 from quadgen.measuring.covering import fewest
 from quadgen.measuring.needs import Unhelped
+from quadgen.measuring.plan import plan
+
+SOME = settings(max_examples=settings().max_examples // 2)
+"""Each example compiles several fleets."""
 
 
+@SOME
 @given(FLEETS, ROWS, RECORDED, st.data())
 def test_after_the_runs_of_a_plan_no_service_lacks_a_number(
     fleet: Any, rows: Any, recorded: set[str], data: st.DataObject
@@ -26,6 +32,7 @@ def test_after_the_runs_of_a_plan_no_service_lacks_a_number(
     assert not helped & lacking(compiled(fleet, rows, recorded, advisory=False))
 
 
+@SOME
 @given(FLEETS, ROWS, RECORDED)
 def test_no_run_of_a_plan_can_be_left_out(fleet: Any, rows: Any, recorded: set[str]) -> None:
     runs = needed(fleet, rows, recorded).runs
@@ -35,25 +42,25 @@ def test_no_run_of_a_plan_can_be_left_out(fleet: Any, rows: Any, recorded: set[s
         assert needed(fleet, [*rows, *others], recorded).runs
 
 
+@SOME
 @given(FLEETS, ROWS, RECORDED)
 def test_every_service_is_in_one_run_or_said_to_be_left(fleet: Any, rows: Any, recorded: set[str]) -> None:
-    plan = needed(fleet, rows, recorded)
-    served = [(each.asked.host, each.asked.service) for run in plan.runs for each in run.serves]
-    left = [(each.need.asked.host, each.need.asked.service) for each in plan.left if each.kind != Unhelped.LOSES]
+    whole = needed(fleet, rows, recorded)
+    served = [(each.asked.host, each.asked.service) for run in whole.runs for each in run.serves]
+    left = [(each.need.asked.host, each.need.asked.service) for each in whole.left if each.kind != Unhelped.LOSES]
     places = [*served, *left]
     assert len(set(places)) == len(places)
     found = compiled(fleet, rows, recorded, advisory=False)
     assert lacking(found) <= set(places) <= lacking(found, "measured-loss")
-    assert not plan.elsewhere
-    assert all(run.own in run.serves for run in plan.runs)
+    assert not whole.elsewhere
+    assert all(run.own in run.serves for run in whole.runs)
 
 
+@SOME
 @given(FLEETS, ROWS, RECORDED, st.sets(st.sampled_from(["h0", "h1", "h2"]), min_size=1))
 def test_a_plan_for_some_hosts_has_what_helps_them_and_nothing_elsewhere(
     fleet: Any, rows: Any, recorded: set[str], hosts: set[str]
 ) -> None:
-    from quadgen.measuring.plan import plan  # noqa: PLC0415 - the tests above plan by another way
-
     done = compiled(fleet, rows, recorded)
     some, every = plan(done, hosts), plan(done)
     assert set(some.hosts) <= hosts & set(fleet["hosts"])
@@ -63,6 +70,16 @@ def test_a_plan_for_some_hosts_has_what_helps_them_and_nothing_elsewhere(
     assert {id(each.asked) for each in (*reached, *some.elsewhere)} == {
         id(each.asked) for run in every.runs for each in run.serves
     }
+
+
+@SOME
+@given(FLEETS, RECORDED)
+def test_every_run_of_a_plan_is_one_that_measure_takes(fleet: Any, recorded: set[str]) -> None:
+    done = compiled(fleet, recorded=recorded, advisory=False)
+    for run in needed(fleet, recorded=recorded).runs:
+        asked = run.own.asked
+        both = arms(done, asked.host, run.own.named, asked.spec.name)
+        assert both.request == asked.request
 
 
 SETS = st.lists(st.frozensets(st.integers(0, 7), max_size=5), max_size=7)

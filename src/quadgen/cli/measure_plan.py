@@ -19,5 +19,7 @@ def shown(fleet: str, hosts: list[str] | None, format: str) -> tuple[str, int]: 
     compiled = compile_fleet(fleet, Folder(fleet), only=only, advisory=True)
     wrong = [problem for problem in compiled.problems if problem.severity is Severity.ERROR]
     console.show(wrong)
+    if not (only or frozenset()) <= compiled.fleet.data["hosts"].keys():
+        return "", Exit.REFUSED
     write = {"json": lambda found: as_json(found) + "\n", "shell": as_shell}.get(format, as_text)
     return write(plan(compiled, only)), Exit.REFUSED if wrong else Exit.DONE
