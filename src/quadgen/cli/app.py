@@ -13,6 +13,7 @@ from quadgen.cli import (
     flags,
     gguf,
     lock,
+    measure,
     observe,
     profiles,
     progress,
@@ -46,7 +47,7 @@ def _options(
         raise typer.Exit
 
 
-for module in (render, check, explain, profiles, verify, lock, schema, observe, triage, agreement):
+for module in (render, check, explain, profiles, verify, lock, schema, observe, triage, agreement, measure):
     app.command(name=module.__name__.rpartition(".")[2])(module.command)
 app.add_typer(flags.app, name="flags")
 app.add_typer(gguf.app, name="gguf")

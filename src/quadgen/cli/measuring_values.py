@@ -24,7 +24,9 @@ class Subject:
     floor: bool
     """Whether that profile is allowed anyway."""
     own: str | None
-    """The workload on which it must win."""
+    """The workload that it is for."""
+    decides: bool
+    """Whether that has to be measured, since it must win there."""
     request: Request
     """What the gate asks of the ledgers on the next render."""
     launches: tuple[Launch, Launch] | None

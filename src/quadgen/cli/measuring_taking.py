@@ -1,0 +1,94 @@
+"""Taking the samples of a measurement: how far it is, and what is said where it ends before its end."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import typer
+
+from quadgen.cli import console
+from quadgen.cli.exits import Exit
+from quadgen.cli.progress import leave, left
+from quadgen.measuring.sample import Sample, Turn
+from quadgen.problems import Problem
+from quadgen.sampling.journal import Journal
+from quadgen.sampling.progress import Progress, Spent
+from quadgen.sampling.run import Failed, Setup, take
+
+NOTHING: Final = Spent(asked=0.0, loading=0.0, own=0.0)
+INTERRUPTED: Final = 130
+"""Exit status of a program that SIGINT ended, as shells have it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Taking:
+    """The samples that are taken, over several passes, and how to go on with them."""
+
+    setup: Setup
+    journal: Journal
+    _round: int = field(default=-1, init=False)
+    _progress: Progress | None = field(default=None, init=False)
+    _before: Spent = field(default=NOTHING, init=False)
+    """Of the passes before this one."""
+
+    @property
+    def spent(self) -> Spent:
+        """Seconds of all passes so far."""
+        now = self._progress.spent if self._progress is not None else NOTHING
+        return Spent(
+            asked=self._before.asked + now.asked,
+            loading=self._before.loading + now.loading,
+            own=self._before.own + now.own,
+        )
+
+    def taken(self, turns: Sequence[Turn], what: str) -> tuple[Sample, ...]:
+        """The samples of all turns, those that are kept from before included.
+
+        Ends the command where it is interrupted, or a server is lost. Raises `Rejected` and `Unavailable`.
+        """
+        self._before, self._progress, self._round = self.spent, None, -1
+
+        def notify(progress: Progress) -> None:
+            self._progress = progress
+            begun = progress.turn is not None and progress.turn.round != self._round
+            if progress.turn is not None:
+                self._round = progress.turn.round
+            left(progress.done, progress.total, _now(progress, what), progress.left, line=begun)
+
+        try:
+            return take(self.setup, turns, self.journal, notify=notify)
+        except KeyboardInterrupt:
+            leave()
+            console.say(f"stopped; {self._kept()}")
+            raise typer.Exit(INTERRUPTED) from None
+        except Failed as failed:
+            leave()
+            console.show([_ended(failed, self._kept())], console.wanted_format(sys.argv))
+            raise typer.Exit(Exit.ENVIRONMENT) from None
+
+    def _kept(self) -> str:
+        if self._progress is None or not self._progress.done:
+            return "no sample was taken yet"
+        return f"{self._progress.done} of {self._progress.total} samples are kept: {again(sys.argv[1:])}"
+
+
+def again(words: Sequence[str]) -> str:
+    """The command that goes on where this one ended."""
+    return shlex.join(["quadgen", *(word for word in words if word != "--resume"), "--resume"])
+
+
+def _now(progress: Progress, what: str) -> str:
+    turn = progress.turn
+    return what if turn is None else f"{what}{turn.workload}, {turn.arm}"
+
+
+def _ended(failed: Failed, kept: str) -> Problem:
+    of = f" ({failed.turn.arm}, {failed.turn.workload}, round {failed.turn.round + 1})"
+    return Problem(
+        code="server-ended",
+        message=f"{failed}{of}",
+        notes=tuple(f"its log: {line}" for line in failed.last),
+        hint=kept,
+    )
