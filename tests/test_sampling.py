@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import file_server
-from quadgen.measuring.sample import Arm, Sample, Turn, turns
+from quadgen.measuring.sample import Arm, Clock, Sample, Turn, turns
 from quadgen.problems import Rejected, Unavailable
 from quadgen.sampling.asking import ask
 from quadgen.sampling.journal import Journal
@@ -191,7 +193,8 @@ def test_a_sample_says_what_came_from_a_cache_and_that_the_context_was_full() ->
     [
         ({"timings": {"predicted_n": 19}, "last": {"stop_type": "eos"}}, r"generated 19 of 20 tokens \(eos\)"),
         ({"timings": {"predicted_n": 1}, "last": {"truncated": True}}, r"generated 1 of 20 tokens \(limit\)"),
-        ({"timings": {"predicted_ms": 0}}, "says that it generated 20 tokens in no time"),
+        ({"timings": {"predicted_ms": 0}}, "says that it generated 20 tokens in 0 seconds"),
+        ({"timings": {"predicted_ms": float("nan")}}, "says that it generated 20 tokens in nan seconds"),
         ({"timings": {"predicted_ms": None}}, "says no number of predicted_ms with its times"),
         ({"timings": {"prompt_n": None}}, "says no number of prompt_n with its times"),
         ({"timings": {"draft_n": -1}}, "says no number of draft_n with its times"),
@@ -208,6 +211,22 @@ def test_an_answer_that_lacks_something_is_no_sample(said: dict[str, Any], why: 
     engine = Engine(**said)
     with pytest.raises(Unavailable, match=rf"^http://127.0.0.1:\d+ {why}$"):
         asked(engine)
+
+
+ODD = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.just([]), st.just({}))
+KEYS = st.sampled_from(["predicted_n", "predicted_ms", "prompt_n", "cache_n", "draft_n", "draft_n_accepted"])
+
+
+@given(st.dictionaries(KEYS, ODD), st.dictionaries(st.sampled_from(["stop", "truncated", "stop_type", "tokens"]), ODD))
+def test_whatever_an_answer_says_it_is_a_sample_or_refused(timings: dict[str, Any], last: dict[str, Any]) -> None:
+    try:
+        found = asked(Engine(timings=timings, last=last))
+    except Unavailable:
+        return
+    assert found.rate(Clock.WALL) > 0
+    assert min(found.tokens, found.rounds) > 0
+    assert min(found.prompt, found.cached) >= 0
+    assert 0 <= found.accepted <= found.drafted
 
 
 def test_a_request_that_drafts_nothing_is_a_sample_whatever_is_rounded() -> None:

@@ -60,6 +60,8 @@ def ask(
     if not 0 < seconds < math.inf:
         _fail(opened, f"says that it generated {generated} tokens in {seconds:g} seconds")
     drafted, accepted = _whole(opened, timings, "draft_n", 0), _whole(opened, timings, "draft_n_accepted", 0)
+    if accepted > drafted:
+        _fail(opened, f"says that it accepted {accepted} of {drafted} drafted tokens")
     _alone(opened, counts, generated, drafted)
     _complete(opened, answer, generated)
     if counts.rounds is None and drafted:
