@@ -7,13 +7,24 @@ _TIMES: Final = 3
 """So often is a passage said at the end of a text that loops, the first time included."""
 _LEAST: Final = 24
 """Tokens that a loop has at least, so that a rule across a page or a run of blanks is none."""
+_WORDS: Final = 6
+"""Tokens in a row that were all said before are said again; fewer come back in any text."""
+_KINDS: Final = 3
+"""Different tokens of such a row at least: a rule across a page is no passage."""
+_SHARE: Final = 0.75
+"""Of the tokens of a loop whose turns differ by a number or a name: so many of them are said again, at least."""
 
 
 def loop(tokens: Sequence[int]) -> int | None:
-    """The token from which a text only repeats what stands right before, up to its end; None where it does not.
+    """The token from which a text only repeats what it has said, up to its end; None where it does not.
 
-    The first time that the passage is said does not belong to that.
+    The first time that the passage is said does not belong to that. A turn may differ from those before it in a token
+    here and there, such as a number that counts or the name of a month.
     """
+    return min((at for at in (_exact(tokens), _near(tokens)) if at is not None), default=None)
+
+
+def _exact(tokens: Sequence[int]) -> int | None:
     starts = [
         len(tokens) - again
         for period in range(1, len(tokens) // _TIMES + 1)
@@ -28,3 +39,36 @@ def _again(tokens: Sequence[int], period: int) -> int:
         if tokens[at] != tokens[at - period]:
             return count
     return max(0, len(tokens) - period)
+
+
+def _near(tokens: Sequence[int]) -> int | None:
+    """The same for a text of which nearly all is said again: twice from where it begins, thrice at the end."""
+    start = _nearly_all(_said(tokens, 1))
+    last = _nearly_all(_said(tokens, _TIMES - 1))
+    return None if start is None or last is None else start
+
+
+def _said(tokens: Sequence[int], times: int) -> list[bool]:
+    """Of each token, whether it stands in a row of `_WORDS` that was said so often before, without an overlap."""
+    found = [False] * len(tokens)
+    seen: dict[tuple[int, ...], list[int]] = {}
+    for at in range(len(tokens) - _WORDS + 1):
+        row = tuple(tokens[at : at + _WORDS])
+        if len(set(row)) < _KINDS:
+            continue
+        ends = seen.setdefault(row, [])
+        if sum(end <= at for end in ends) >= times:
+            found[at : at + _WORDS] = [True] * _WORDS
+        if not ends or ends[-1] <= at:
+            ends.append(at + _WORDS)
+    return found
+
+
+def _nearly_all(said: Sequence[bool]) -> int | None:
+    """Where the longest end of a text begins that has enough tokens, and `_SHARE` of them said again."""
+    count, start = 0, None
+    for length, again in enumerate(reversed(said), 1):
+        count += again
+        if again and length >= _LEAST and count >= length * _SHARE:
+            start = len(said) - length
+    return start
