@@ -20,7 +20,7 @@ from quadgen.resolve import timing
 from source import ROOT
 
 KINDS = {"fleet", "more", "fixed", "ledger", "lock", "row", "play"}
-LANGUAGES = {"yaml", "sh", "console", "ini", "text"}
+LANGUAGES = {"yaml", "sh", "console", "ini", "text", "json"}
 DRAWN = re.compile(r"[╭╮╰╯│─]|<[a-z|]+>")
 """How Typer frames a help text and names a kind of value, which differs from release to release."""
 FIGURE = re.compile(r"\d+(?:\.\d+)?(?:x\b|\s?%|\s?tok/s)")

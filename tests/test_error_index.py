@@ -1,5 +1,6 @@
 """docs/errors.md: each section has an example, the example is reported with the section's code, and fixes fix it."""
 
+import json
 import os
 import re
 import shutil
@@ -11,10 +12,13 @@ from pathlib import Path
 import pytest
 
 import quadgen
+from measured_samples import samples
 from pages import Fence, fences, read, said
 from parts import missing, quadlets
 from quadgen.cli.explaining import of_code
 from quadgen.engines.help_text import parse
+from quadgen.measuring.judging import Terms, judged
+from quadgen.measuring.sample import Clock
 from quadgen.problems import Rejected
 
 PAGE = "docs/errors.md"
@@ -31,6 +35,9 @@ def titled(fence: Fence) -> str | None:
 
 EXAMPLES = [(titled(fence) or "", fence) for fence in fences(PAGE) if titled(fence)]
 RUN = [pytest.param(code, fence, id=code) for code, fence in EXAMPLES if fence.language == "sh"]
+
+MEASURED = [pytest.param(code, fence, id=code) for code, fence in EXAMPLES if fence.language == "json"]
+TERMS = Terms(clock=Clock.WALL, min_gain=1.0, drafts=True, comparator_drafts=False, own="copy")
 
 
 def codes(fence: Fence) -> set[str]:
@@ -88,6 +95,18 @@ def test_a_shell_example_ends_with_the_code(code: str, fence: Fence, shell: dict
         ["/bin/sh", "-c", fence.text], cwd=here, env=shell, capture_output=True, text=True, check=False, timeout=120
     )
     assert f"[{code}]:" in done.stderr
+
+
+@pytest.mark.parametrize(("code", "fence"), MEASURED)
+def test_samples_of_an_example_are_judged_with_the_code(code: str, fence: Fence) -> None:
+    arms = json.loads(fence.text)
+    for fields in arms.values():
+        if "text" in fields:
+            fields["output"] = tuple(fields["text"].encode())
+    found = judged("copy", samples(**arms), TERMS)
+    first = read(PAGE).partition(f"\n## {code}\n")[2].strip()
+    said = {(each.code, each.severity.value) for each in (*found.objections, *found.remarks)}
+    assert said == {(code, re.split(r"\W", first)[0].lower())}
 
 
 def test_the_text_that_is_no_help_text_is_refused_as_such() -> None:

@@ -19,24 +19,34 @@ HARMLESS = {"context-unknown", "deprecated-flag", "image-unverified", "sandbox-l
 """Codes that never refuse a fleet."""
 ELSEWHERE = {
     "ambiguous-file",  # of the directories that `quadgen lock` looks into
+    "baseline-drift",  # of samples
+    "cached-prompt",  # of samples
+    "degenerate-output",  # of samples
     "file-missing",  # of a rendered tree
     "foreign-drop-in",
     "generator-differs",
     "generator-refused",
+    "greedy-difference",  # of samples
     "lock-differs",  # of `quadgen lock --check`
     "malformed-gguf",  # of a checkpoint
     "not-ours",  # of the output directory
     "not-recorded",  # of `quadgen lock`
     "not-verified",
+    "nothing-accepted",  # of samples
+    "nothing-drafted",  # of samples
     "nothing-measured",  # of a log that triage reads
     "nothing-to-verify",
     "server-drift",  # of a server that runs
     "systemd-refused",
+    "truncated",  # of samples
+    "unasked-drafts",  # of samples
+    "undecided",  # of samples
     "unreadable-agreement",  # of what agreement printed
     "unreadable-help",  # of a help text
     "unreadable-log",  # of a server's log
     "unreadable-metrics",  # of what /metrics answered
     "unreadable-prompts",  # of a file of prompts
+    "wide-spread",  # of samples
 }
 """Codes of what no fleet file can bring about."""
 
