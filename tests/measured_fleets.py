@@ -1,11 +1,15 @@
 """A fleet whose service is measured on the real server of this machine, and what is left behind of that."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import parts
+import tiny_gguf
 from quadgen.document import load
 
+INNER = 16384
+"""Feed-forward length of a tiny model that is not quick."""
 PROFILES = """\
   mapped: {summary: n-grams of the prompt, spec_types: [ngram-map-k], workload: copy, against: none}
   selfish: {summary: the model drafts for itself, spec_types: [draft-simple], draft_model: small, workload: copy,
@@ -41,13 +45,29 @@ def rows(directory: Path) -> list[dict[str, Any]]:
     return data
 
 
-def strangers() -> set[str]:
-    """Processes that run the real server."""
-    server, found = str(parts.llama_server()), set()
+def servers(directory: Path) -> set[str]:
+    """Processes of servers that were started in a directory: other tests run others at the same time."""
+    server, found = parts.llama_server(), set()
     for entry in Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and str((entry / "exe").readlink()) == server:
+            if (
+                entry.name.isdigit()
+                and (entry / "exe").readlink() == server
+                and (entry / "cwd").readlink() == directory
+            ):
                 found.add(entry.name)
         except OSError:
             continue
     return found
+
+
+def slow(directory: Path) -> Path:
+    """A tiny model that takes about a millisecond for a token, so that its work can be counted."""
+    path = directory / "slow.gguf"
+    plain = tiny_gguf.MODELS["plain"]()
+    shapes = {
+        name: tuple(INNER if size == tiny_gguf.INNER else size for size in shape)
+        for name, shape in plain.shapes.items()
+    }
+    tiny_gguf.write(path, replace(plain, keys={**plain.keys, "feed_forward_length": INNER}, shapes=shapes))
+    return path
