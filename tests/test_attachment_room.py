@@ -188,8 +188,8 @@ def test_what_was_measured_on_another_build_is_told_as_that() -> None:
 def test_a_drafter_that_is_no_profile_yet_is_to_become_one() -> None:
     (told,) = asked(card(), "draft-simple", draft_model="small").evidence
     assert told.hint == (
-        "add `draft-simple: {spec_types: [draft-simple], draft_model: small, workload: prose}` to `profiles`, and bring "
-        "a number: quadgen measure --fleet fleet.yml claw --profile draft-simple"
+        "add `draft-simple: {spec_types: [draft-simple], draft_model: small, workload: prose}` to `profiles`, and "
+        "bring a number: quadgen measure --fleet fleet.yml claw --profile draft-simple"
     )
     headed = compile_text(one("{model: headed, backend: rocm, context: 4096}"))
     (told,) = attachable(headed, "claw", None, Drafter(spec_types=("draft-mtp",))).evidence

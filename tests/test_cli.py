@@ -196,7 +196,7 @@ def explained(*words: str, cwd: Path) -> dict[str, Any]:
 
 def test_explain_as_json_has_every_service_of_the_host_with_its_decisions(place: Path) -> None:
     told = explained("fleet.yml", "forge", cwd=place)
-    assert told.keys() == {"host", "services"}
+    assert told.keys() == {"host", "services", "refused"}
     assert told["host"] == "forge"
     chat, embed = told["services"]
     assert all(service.keys() >= SERVICE_KEYS for service in (chat, embed))

@@ -118,7 +118,7 @@ def test_every_exit_status_stands_in_a_table(page: str) -> None:
 def test_the_keys_of_an_explanation_are_those_that_the_page_lists() -> None:
     fleet = next(fence for fence in fences("docs/commands.md") if fence.words == ("fleet",))
     answer = json.loads(printed("explain fleet.yml forge/chat --format json", fleet.stand))
-    assert answer.keys() == {"host", "services"}
+    assert answer.keys() == {"host", "services", "refused"}
     section = read("docs/commands.md").partition("\n## explain\n")[2].partition("\n## ")[0]
     assert set(keys(section)) == answer["services"][0].keys()
 
