@@ -37,6 +37,7 @@ ELSEWHERE = {
     "nothing-measured",  # of a log that triage reads
     "nothing-to-verify",
     "server-drift",  # of a server that runs
+    "server-ended",  # of a server that is measured
     "systemd-refused",
     "truncated",  # of samples
     "unasked-drafts",  # of samples
