@@ -7,8 +7,8 @@ all their pairs: nearly as precise as a mean where noise is normal, and a stray 
 what a bootstrap of few samples leaves out (Hesterberg, https://arxiv.org/abs/1411.5279, section 4.1).
 
 It was chosen by simulation, `tests/noise.py`: false wins of two equal arms must stay below 2.5% under normal noise,
-strays, noise that lasts, and texts of unequal speed, and of what does so it finds most. Of 7 rounds with 2% noise and
-a true ratio of 1.05 it finds 19 of 20 where a bootstrap of the ratio of medians, corrected alike, finds 15.
+strays, noise that lasts, and texts of unequal speed, and of the bootstraps that do so it finds most. Of 7 rounds with
+2% noise and a true ratio of 1.05 it finds 19 of 20 where one of the ratio of medians, corrected alike, finds 15.
 """
 
 import math
