@@ -69,7 +69,7 @@ def test_the_servers_of_both_arms_take_turns_and_one_is_there_at_a_time(tmp_path
     bench = Bench(tmp_path)
     samples = bench.take()
     assert [each.turn for each in samples] == list(BOTH)
-    assert opened(bench.story) == "+A -A +B -B +A -A +B -B"
+    assert opened(bench.story) == "+A -A +B -B +B -B +A -A"
     timed = [("0 prose", 20), ("0 copy", 20), ("1 prose", 20), ("1 copy", 20)]
     for engine in (bench.speculating, bench.plain):
         assert [each for each in bench.asked(engine) if each[1] == 20] == timed
@@ -89,7 +89,7 @@ def test_a_drafter_that_remembers_has_a_server_for_each_request_and_a_warm_up_th
 ) -> None:
     bench = Bench(tmp_path, fresh=True)
     bench.take()
-    assert opened(bench.story) == "+A -A +A -A +B -B +A -A +A -A +B -B"
+    assert opened(bench.story) == "+A -A +A -A +B -B +B -B +A -A +A -A"
     assert [(body["prompt"], body["n_predict"]) for body in bench.speculating.asked[::2]] == [FAINT] * 4
 
 
@@ -120,7 +120,7 @@ def test_what_is_kept_from_before_is_not_asked_again_and_half_a_round_is_complet
     first.take(BOTH[:3])
     bench = Bench(tmp_path)
     assert [each.turn for each in bench.take(resume=True)] == list(BOTH)
-    assert opened(bench.story) == "+B -B +A -A +B -B"
+    assert opened(bench.story) == "+B -B +B -B +A -A"
     assert bench.asked(bench.plain)[1:2] == [("0 copy", 20)]
     again = Bench(tmp_path)
     assert again.take(resume=True) == bench.take(resume=True)

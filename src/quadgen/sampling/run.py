@@ -1,4 +1,4 @@
-"""Taking samples in turn: A B A B at the level of servers, so that what drifts meets both arms alike.
+"""Taking samples in turn: A B, B A at the level of servers, so that what drifts meets both arms alike.
 
 Two servers seldom fit a card, so each arm's is started for its requests of a round, proven, warmed up, and ended. What
 is kept instead, and where each request has a server of its own, `Setup` says.
