@@ -16,6 +16,7 @@ from quadgen.measuring.launch import Launch
 from quadgen.measuring.sample import Arm, Sample, Turn
 from quadgen.sampling.opening import Opened
 from quadgen.server.client import connected
+from quadgen.server.process import Died
 
 NOTHING: Mapping[str, str] = {}
 _COUNTERS = (
@@ -99,6 +100,33 @@ class Arms:
                 yield Opened(server=server, process=None, launch=Launch(program="s", arguments=(), types=self.types))
             finally:
                 self.story.append(f"{name} ends")
+
+
+@dataclass
+class Logged:
+    """A server of which there is nothing but its log."""
+
+    text: str
+    url: str = ""
+    status: int | None = None
+
+    def cpu_seconds(self) -> float:
+        return 0.0
+
+    def log(self) -> str:
+        return self.text
+
+    def chunks(self) -> Iterator[bytes]:
+        yield from (self.text[at : at + 7].encode() for at in range(0, len(self.text), 7))
+
+    def last(self) -> tuple[str, ...]:
+        return tuple(self.text.splitlines()[-2:])
+
+    def ended_within(self, seconds: float) -> bool:
+        return seconds < 0
+
+    def died(self, when: str) -> Died:
+        return Died(when, ())
 
 
 def sample(number: int = 0, arm: Arm = Arm.CANDIDATE, **named: Any) -> Sample:

@@ -1,7 +1,8 @@
 """What servers of a measurement are asked, in which order, and what is made of their answers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from quadgen.sampling.asking import ask
 from quadgen.sampling.journal import Journal
 from quadgen.sampling.run import FAINT, Failed, Progress, Setup, take
 from quadgen.server.failures import NoAnswer
-from sampled import Arms, Engine, sample
+from sampled import Arms, Engine, Logged, sample
 
 pytestmark = [pytest.mark.loopback, pytest.mark.usefixtures("no_proxies")]
 
@@ -186,6 +187,33 @@ def test_a_sample_is_what_the_engine_counts_and_times() -> None:
 def test_a_sample_says_what_came_from_a_cache_and_that_the_context_was_full() -> None:
     found = asked(Engine(timings={"cache_n": 5, "predicted_n": 9}, last={"truncated": True}, ids=9, uncounted=-11))
     assert (found.cached, found.tokens, found.truncated) == (5, 8, True)
+
+
+@dataclass
+class Counted(Logged):
+    """A server whose CPU clock says what a test likes."""
+
+    seconds: Iterator[float] = field(default_factory=lambda: iter(()))
+
+    def cpu_seconds(self) -> float:
+        return next(self.seconds)
+
+
+def counted(prompt_ms: float, *seconds: float) -> tuple[float | None, int]:
+    """CPU seconds of a sample, and how often the server was asked."""
+    engine = Engine(timings={"prompt_ms": prompt_ms})
+    with Arms(engine=engine, types=("ngram-simple",)).opened() as one:
+        watched = replace(one, process=Counted("", seconds=iter(seconds)))
+        found = ask(watched, TURN, "The sea", 20, count_cpu=True, asking=nullcontext())
+    return found.cpu_seconds, len(engine.asked)
+
+
+def test_the_work_of_a_sample_is_counted_from_its_first_event_on() -> None:
+    assert counted(60_000, 1.0, 3.0, 8.0) == (5.0, 1)
+
+
+def test_where_the_first_event_is_read_late_the_work_for_the_prompt_is_counted_by_itself() -> None:
+    assert counted(-60_000, 1.0, 7.9, 8.0, 10.0, 11.0, 11.5) == (7.0 - 1.5, 2)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
 """What the log and /slots of a server say of its drafters, before anything of it is timed."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import pytest
 
@@ -15,39 +14,11 @@ from quadgen.problems import Rejected, Unavailable
 from quadgen.sampling.opening import Opened
 from quadgen.sampling.proof import prove
 from quadgen.server.client import connected
-from quadgen.server.process import Died
-from sampled import NOTHING
+from sampled import NOTHING, Logged
 
 pytestmark = [pytest.mark.loopback, pytest.mark.usefixtures("no_proxies")]
 
 ON, OFF = '[{"id": 0, "speculative": true}]', '[{"id": 0, "speculative": false}]'
-
-
-@dataclass(frozen=True, slots=True)
-class Logged:
-    """A server of which there is nothing but its log."""
-
-    text: str
-    url: str = ""
-    status: int | None = None
-
-    def cpu_seconds(self) -> float:
-        return 0.0
-
-    def log(self) -> str:
-        return self.text
-
-    def chunks(self) -> Iterator[bytes]:
-        yield from (self.text[at : at + 7].encode() for at in range(0, len(self.text), 7))
-
-    def last(self) -> tuple[str, ...]:
-        return tuple(self.text.splitlines()[-2:])
-
-    def ended_within(self, seconds: float) -> bool:
-        return seconds < 0
-
-    def died(self, when: str) -> Died:
-        return Died(when, ())
 
 
 def proven(slots: str, log: str | None, types: Sequence[str], arm: Arm = Arm.CANDIDATE) -> None:

@@ -6,6 +6,7 @@ server-task.cpp of llama.cpp b11434 (https://github.com/ggml-org/llama.cpp).
 """
 
 import math
+import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final, NamedTuple, NoReturn
@@ -20,6 +21,8 @@ LEAST: Final = 2
 """Tokens of a request, at least: the first comes out of the prompt's pass, and is not timed."""
 _BYTES: Final = 4
 """Bytes that a character has at most, and so tokens."""
+_LATE: Final = 0.02
+"""The share of a sample's time by which its first event may be late, and its CPU seconds too few."""
 _SEED: Final = 1
 """Of what is drawn where temperature 0 leaves anything to draw; the same in all requests."""
 _OLD: Final = "llama-server counts its drafts since b10434"
@@ -32,7 +35,11 @@ class _Answer(NamedTuple):
     ids: tuple[int, ...]
     text: str
     cpu: float | None
-    """CPU seconds from the first event to the end."""
+    """CPU seconds from the first event to the end; None where nobody counts them."""
+    whole: float
+    """The same from before it was asked."""
+    waited: float
+    """Seconds until the first event was read."""
     first: int
     """Tokens that were generated when the first event came: 1, or more where a character has several."""
 
@@ -66,7 +73,7 @@ def ask(
     _complete(opened, answer, generated)
     if counts.rounds is None and drafted:
         _fail(opened, "has counted so many drafts that it no longer tells those of one request: start it anew")
-    cpu = None if answer.cpu is None else answer.cpu * (generated - 1) / max(1, generated - answer.first)
+    cpu = _worked(opened, answer, prompt, generated, seconds)
     if cpu is not None and cpu <= 0:
         _fail(opened, f"had its {generated} tokens before its work on them could be counted: ask for more of them")
     return Sample(
@@ -100,25 +107,42 @@ def _body(prompt: str, tokens: int) -> dict[str, Any]:
 
 def _answer(opened: Opened, body: Mapping[str, Any], *, count_cpu: bool) -> _Answer:
     process = opened.process if count_cpu else None
-    if process is not None:
-        process.cpu_seconds()  # so that the processes are known when the first event comes
-    began, first = 0.0, 0
+    before = began = process.cpu_seconds() if process is not None else 0.0
+    sent, waited, first = time.monotonic(), 0.0, 0
     last: Mapping[str, Any] = {}
     ids: list[int] = []
     pieces: list[str] = []
     for _, event in opened.server.stream("/completion", body):
         if not first:
-            began = process.cpu_seconds() if process is not None else 0.0
+            began, waited = process.cpu_seconds() if process is not None else 0.0, time.monotonic() - sent
             said = event.get("tokens_predicted")
             first = said if isinstance(said, int) and said > 1 else 1
         tokens, content = event.get("tokens"), event.get("content")
         ids += [each for each in tokens if type(each) is int] if isinstance(tokens, list) else []
         pieces.append(content if isinstance(content, str) else "")
         last = event
-    worked = process.cpu_seconds() - began if process is not None else None
+    end = process.cpu_seconds() if process is not None else 0.0
     if last.get("stop") is not True:
         _fail(opened, "broke its answer off without a word")
-    return _Answer(last=last, ids=tuple(ids), text="".join(pieces), cpu=worked, first=first)
+    return _Answer(
+        last=last, ids=tuple(ids), text="".join(pieces), cpu=None if process is None else end - began,
+        whole=end - before, waited=waited, first=first,
+    )  # fmt: skip
+
+
+def _worked(opened: Opened, answer: _Answer, prompt: str, generated: int, seconds: float) -> float | None:
+    """CPU seconds of the tokens after the first; None where nobody counts them.
+
+    Where the machine is busy, quadgen may read the first event long after it was sent. Then the work for the prompt is
+    what the same request for one token takes, of which nothing is drafted: see `run.FAINT`.
+    """
+    if answer.cpu is None:
+        return None
+    late = answer.waited - _number(opened, answer.last["timings"], "prompt_ms") / 1000
+    if late <= _LATE * seconds:
+        return answer.cpu * (generated - 1) / max(1, generated - answer.first)
+    again = _answer(opened, _body(prompt, 1), count_cpu=True)
+    return answer.whole - again.whole
 
 
 def _scraped(opened: Opened) -> metrics.Scrape:
