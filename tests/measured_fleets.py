@@ -10,12 +10,14 @@ from quadgen.document import load
 
 INNER = 16384
 """Feed-forward length of a tiny model that is not quick."""
+RUN = "".join(map(chr, range(33, 100)))
+"""What a tiny model goes on with after its first character: it counts, and its first tokens are bytes."""
+COUNTING = f"{RUN}\n{RUN[:16]}"
+"""Nearly all of it is left to copy, after as many characters as an n-gram has."""
 PROFILES = """\
   mapped: {summary: n-grams of the prompt, spec_types: [ngram-map-k], workload: copy, against: none}
   selfish: {summary: the model drafts for itself, spec_types: [draft-simple], draft_model: small, workload: copy,
     against: none}
-  same: {summary: what mapped is, spec_types: [ngram-map-k], flags: {spec-ngram-map-k-size-n: 12}, workload: copy,
-    against: mapped}
 """
 
 

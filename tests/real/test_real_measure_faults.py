@@ -12,14 +12,10 @@ from pathlib import Path
 import pytest
 
 from command import quadgen
-from measured_fleets import fleet, rows, servers, slow
+from measured_fleets import COUNTING, fleet, rows, servers, slow
 
 pytestmark = [pytest.mark.loopback, pytest.mark.usefixtures("no_proxies")]
 
-RUN = "".join(map(chr, range(33, 100)))
-"""What a tiny model goes on with after its first character: it counts, and its first tokens are bytes."""
-COUNTING = f"{RUN}\n{RUN[:16]}"
-"""Nearly all of it is left to copy, after as many characters as an n-gram has."""
 QUICK = ("--tokens", "32", "--workload", "copy=counting.txt")
 WORDS = ("measure", "--fleet", "fleet.yml", "claw", "--profile", "mapped")
 
