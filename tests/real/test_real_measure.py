@@ -15,7 +15,7 @@ from measured_fleets import COUNTING, fleet, rows, servers, slow
 
 pytestmark = [pytest.mark.loopback, pytest.mark.usefixtures("no_proxies")]
 
-QUICK = ("--samples", "5", "--tokens", "64", "--workload", "copy", "--workload", "prose")
+QUICK = ("--samples", "4", "--tokens", "48", "--workload", "copy", "--workload", "prose")
 """Enough to tell a drafter that wins by a half from one that loses by a half."""
 
 
