@@ -98,3 +98,9 @@ def test_rows_for_standard_output_are_a_ledger_and_no_failure() -> None:
     assert found.text is not None
     assert "claw-copy-2" in found.text
     assert measuring_ledger.record(None, lambda _: {}, frozenset()).text is None
+
+
+def test_a_ledger_is_left_alone_where_nothing_is_evidence(here: Path) -> None:
+    found = record("own.yml", lambda _: {}, frozenset())
+    assert (found.ledger, found.text) == ("own.yml", None)
+    assert not list(here.iterdir())

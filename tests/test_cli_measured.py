@@ -94,6 +94,13 @@ def test_rows_that_no_ledger_has_take_standard_output_and_words_do_not(capsys: p
     assert "nowhere; the rows are on standard output: claw-cpu-gemma-mapped-copy" in err
 
 
+def test_words_stay_off_a_standard_output_of_rows_also_where_there_are_none(capsys: pytest.CaptureFixture[str]) -> None:
+    measured.show(replace(OUTCOME, ledger=None, rows={}, next=None), json=False)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "recorded  nothing" in err
+
+
 def test_json_has_every_sample_and_no_key_that_the_page_does_not_list() -> None:
     told = json.loads(measured_json.as_json(OUTCOME))
     page = read("docs/measure.md").partition("\n## JSON\n")[2].partition("\n## ")[0]

@@ -8,15 +8,13 @@ from quadgen.cli.measuring_values import Measured
 
 
 def show(measured: Measured, *, json: bool) -> None:
-    """Print it. Rows that no ledger has take standard output, and then words for people do not."""
+    """Print it. Where rows go to no ledger, standard output is theirs, and words for people are not on it."""
     if json:
         sys.stdout.write(measured_json.as_json(measured))
         return
     text = measured_text.as_text(measured)
-    if measured.text is None:
-        sys.stdout.write(text)
-    else:
-        sys.stderr.write(text)
+    (sys.stderr if measured.ledger is None else sys.stdout).write(text)
+    if measured.text is not None:
         sys.stdout.write(measured.text)
     sys.stdout.flush()
     console.show(measured.problems, Format.TEXT)

@@ -27,7 +27,7 @@ class Recorded:
 
     rows: Mapping[str, Row]
     ledger: str | None
-    """Where they are; None where no ledger has them."""
+    """Where they are, or would be if there were any; None where no ledger has them."""
     failed: str | None = None
     """Why not, where one was meant to."""
 
@@ -90,12 +90,13 @@ def record(path: str | None, making: Making, taken: frozenset[str]) -> Recorded:
         made = making(taken | _ids(path or "", data))
         return appended(path or "", data, tuple(made.values()))
 
-    if path is None:
-        return Recorded(rows=making(taken), ledger=None)
+    first = making(taken)
+    if path is None or not first:
+        return Recorded(rows=first, ledger=path)
     try:
         files.append(path, change)
     except Unavailable as error:
-        return Recorded(rows=made or making(taken), ledger=None, failed=str(error))
+        return Recorded(rows=made or first, ledger=None, failed=str(error))
     return Recorded(rows=made, ledger=path)
 
 

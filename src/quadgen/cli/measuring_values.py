@@ -132,7 +132,7 @@ class Measured:
     rows: Mapping[str, Row] = field(default_factory=dict)
     """By workload: those that are evidence."""
     ledger: str | None = None
-    """Where they were recorded; None where nowhere."""
+    """Where they were recorded, or would have been; None where nowhere."""
     text: str | None = None
     """The rows as a ledger of their own, where no ledger has them."""
     failed: str | None = None
