@@ -73,21 +73,24 @@ def needed(of: Fleet, rows: Iterable[Fleet] = (), recorded: Iterable[str] = ()) 
     return plan(compiled(of, rows, recorded))
 
 
-def brought(run: Run, number: int, *, ratio: float = 1.5, device: str, sha: str | None = None) -> list[Fleet]:
-    """The rows that a run appends; `device` and `sha`, of the header, are what it finds where the fleet knows none."""
+def brought(
+    run: Run, number: int, *, ratio: float = 1.5, device: str, sha: str | None, quantization: str
+) -> list[Fleet]:
+    """The rows that a run appends; device, `sha` of the header and quantisation are what it finds, if nobody says."""
     request = run.own.asked.request
     return [
-        row(request, f"run-{number}-{workload}", workload=workload, ratio=ratio, device=device, sha=sha)
+        row(request, f"run-{number}-{workload}", workload, ratio, device, sha)
+        | {"quantization": request.quantization or quantization}
         for workload in run.workloads
     ]
 
 
-def row(request: Request, name: str, *, workload: str, ratio: float, device: str, sha: str | None) -> Fleet:
+def row(request: Request, name: str, workload: str, ratio: float, device: str, sha: str | None) -> Fleet:
     """A row for a request, as a ledger holds it."""
     fields = {
         "id": name, "engine": request.engine, "build": request.build or "b9999", "backend": request.backend,
         "device": request.devices[0] if request.devices else device, "model": request.model,
-        "header": request.header or sha, "quantization": request.quantization, "workload": workload,
+        "header": request.header or sha, "workload": workload,
         "setting": setting(request.setting), "against": setting(request.against), "ratio": ratio, "samples": 7,
         "date": "2026-12-01", "source": "a test",
     }  # fmt: skip

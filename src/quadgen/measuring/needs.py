@@ -1,6 +1,6 @@
 """Which services of a fleet need a number, and which cannot be helped by one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -8,6 +8,7 @@ from typing import Final
 from quadgen.attachment.target import Target
 from quadgen.engines.registry import ENGINES
 from quadgen.evidence import Kind, Ledger, Request, Row, Verdict, quoted, verdict
+from quadgen.evidence.match import same_model
 from quadgen.locating import owner
 from quadgen.measuring.arms import EVIDENCE
 from quadgen.pipeline import Compiled
@@ -51,6 +52,8 @@ class Need:
     """What it asks, without that which decides nothing by the fleet's policy: equal ones need one row."""
     goal: int
     """The best grade that a row can have for it: of one that is measured with this service itself."""
+    contested: bool
+    """Whether rows of other builds or cards, which runs of the same plan may bring, could come before its own."""
     named: str | None
     """The service as a command names it; None where the host is its own service."""
 
@@ -73,14 +76,19 @@ class Left:
 def needs(compiled: Compiled) -> Iterator[Need | Left]:
     """Everything that the services of a fleet ask for and are not simply granted, in the order of the fleet."""
     errors, ledger = _Errors(compiled), compiled.resolved.gate.ledger
+    contested = _contested([asked.request for asked in compiled.resolved.gate.asked.values()])
     for asked in compiled.resolved.gate.asked.values():
         why = _why(asked.verdict)
         if why is None:
             continue
         services = (compiled.fleet.data["hosts"].get(asked.host) or {}).get("services")
         named = asked.service if services else None
-        request = _plain(asked.request, ledger)
-        need = Need(asked=asked, why=why, named=named, request=request, goal=after(request, request, ledger))
+        disputed = kind_of(asked.request) in contested
+        request = asked.request if disputed else _plain(asked.request, ledger)
+        need = Need(
+            asked=asked, why=why, named=named, request=request, contested=disputed,
+            goal=after(request, request, ledger),
+        )  # fmt: skip
         if (left := _left(need, errors)) is None:
             yield need
         else:
@@ -94,6 +102,29 @@ def _why(found: Verdict) -> Why | None:
     if found.build_differs or "build" in found.blocked_by:
         return Why.BUILD
     return Why.DEVICE if found.device_differs or found.blocked_by else Why.UNMEASURED
+
+
+def kind_of(request: Request) -> tuple[object, ...]:
+    """What any row must share with a request, and so all of those that compete for it."""
+    return request.engine, request.backend, request.setting, request.against
+
+
+def _contested(requests: Iterable[Request]) -> set[tuple[object, ...]]:
+    """Kinds of requests of several cards or builds, where a row of another one may decide, with a warning.
+
+    Of rows, those of the same model come first, then those of the same build, then those of the same card, whatever
+    the policy asks for. So where it asks for no model, but for the build or the card, or for no build, but for the
+    card, a row that would do is passed over for one of another build or card.
+    """
+    cards: dict[tuple[object, ...], set[tuple[str, ...]]] = {}
+    builds: dict[tuple[object, ...], set[str | None]] = {}
+    for request in requests:
+        policy, kind = request.policy, kind_of(request)
+        if policy.device == "warn" and (policy.build == "ignore" or policy.evidence == "backend"):
+            cards.setdefault(kind, set()).add(request.devices)
+        if policy.build == "warn" and policy.evidence == "backend":
+            builds.setdefault(kind, set()).add(request.build)
+    return {kind for found in (cards, builds) for kind, each in found.items() if len(each) > 1}
 
 
 def _plain(request: Request, ledger: Ledger) -> Request:
@@ -142,11 +173,26 @@ def after(run: Request, request: Request, ledger: Ledger) -> int:
     What the fleet does not say of `run`, such as its card, is taken to be something else than what it says of
     `request`; a grade is promised, not hoped for.
     """
-    hashed = run.header is not None and request.header is not None
-    if not hashed and run.quantization is None and request.quantization is not None:
+    by_name = request.policy.evidence == "model" and (run.header is None or request.header is None)
+    if by_name and run.quantization is None and request.quantization is not None:
         return 0
     known = ledger.of_setting(request.engine, request.backend, request.setting)
     return grade(verdict(request, Ledger((*known, measured(run, request.workload)))))
+
+
+def decides(run: Request, need: Need, ledger: Ledger) -> bool:
+    """Whether a need is met when `run` was measured on its workload too, whatever else is measured."""
+    if after(run, need.request, ledger) < need.goal:
+        return False
+    return not need.contested or _closeness(run, need.request) >= _closeness(need.request, need.request)
+
+
+def _closeness(run: Request, request: Request) -> tuple[bool, bool, bool]:
+    """How early the row of `run` comes among those for `request`: by its header, its model, and its build."""
+    row = measured(run, request.workload)
+    hashed = run.header is not None and request.header is not None
+    same = same_model(row, request)
+    return hashed and same, same, row.build == request.build
 
 
 def measured(run: Request, workload: str, *, name: str = "\0", ratio: float = 2.0) -> Row:

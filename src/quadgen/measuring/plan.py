@@ -9,7 +9,7 @@ from typing import Final
 from quadgen.evidence import Ledger, Request
 from quadgen.measuring.amount import Amount, amount
 from quadgen.measuring.covering import fewest
-from quadgen.measuring.needs import Left, Need, after, base, needs
+from quadgen.measuring.needs import Left, Need, base, decides, kind_of, needs
 from quadgen.pipeline import Compiled
 from quadgen.resolution import Resolution
 from quadgen.resolve import bringing
@@ -117,15 +117,15 @@ def _choices(
         if hosts is None or need.asked.host in hosts:
             able.setdefault(base(need.request), []).append(need)
     near = _Near(able)
-    decides: dict[Request, set[int]] = {run: set() for run in able}
-    goals = {need.request: need.goal for need in wanted}
+    found: dict[Request, set[int]] = {run: set() for run in able}
+    needed = {need.request: need for need in wanted}
     for at, request in enumerate(requests):
         own = base(request)
         for run in near.of(request):
-            if run == own or after(run, request, ledger) >= goals[request]:
-                decides[run].add(at)
+            if run == own or decides(run, needed[request], ledger):
+                found[run].add(at)
     same: dict[frozenset[int], list[Need]] = {}
-    for run, elements in decides.items():
+    for run, elements in found.items():
         same.setdefault(frozenset(elements), []).extend(able[run])
     return [_Choice(tuple(each), elements) for elements, each in same.items()]
 
@@ -153,7 +153,7 @@ def _card(device: str) -> str:
 
 
 def _models(request: Request) -> list[tuple[object, ...]]:
-    what = (request.engine, request.backend, request.setting, request.against)
+    what = kind_of(request)
     if request.policy.evidence == "backend":
         return [what]
     return [(*what, "id", request.model), *([] if request.header is None else [(*what, "header", request.header)])]
