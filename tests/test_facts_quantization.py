@@ -49,12 +49,16 @@ def test_every_word_of_the_engine_is_read_from_a_name_and_is_not_apart_from_itse
     ("one", "other", "apart"),
     [
         ("UD-Q4_K_XL", "Q4_K_M", False),
-        ("UD-Q4_K_XL", "UD-Q4_K_S", False),
+        ("UD-Q4_K_XL", "ud-q4_k_xl", False),
+        ("UD-Q4_K_XL", "UD-Q4_K_S", True),
+        ("UD-Q4_K_S", "Q4_K_S", False),
         ("UD-Q4_K_XL", "Q8_0", True),
         ("MXFP4", "MXFP4_MOE", False),
         ("MXFP4", "BF16", True),
         ("somebody's own", "Q8_0", False),
     ],
 )
-def test_a_word_of_a_mixture_is_apart_only_where_its_bits_are(one: str, other: str, *, apart: bool) -> None:
+def test_a_word_of_a_mixture_is_apart_from_that_of_a_header_only_where_its_bits_are(
+    one: str, other: str, *, apart: bool
+) -> None:
     assert known_apart(one, other) is known_apart(other, one) is apart

@@ -10,6 +10,7 @@ _SHARD: Final = re.compile(r"-\d{5}-of-\d{5}$", re.ASCII)
 _WORD: Final = re.compile(
     r"(?:^|[-./:])(?P<word>(?:UD-)?(?:(?:I?Q|TQ)[1-9](?:_[A-Z0-9]+)*|B?F16|F32|(?:MX|NV)FP4(?:_MOE)?))$", re.ASCII
 )
+_UNSLOTH: Final = "UD-"
 _BITS: Final = re.compile(r"\d+", re.ASCII)
 _EXACT: Final = frozenset(FILE_TYPES.values())
 
@@ -34,10 +35,11 @@ def known_apart(one: str, other: str) -> bool:
     """Whether two words are of two files for certain.
 
     Words of `general.file_type` are, as soon as they differ. Others are names of somebody's own mixture: the header of
-    a UD-Q4_K_XL says Q4_K_M, so that only the bits of both tell.
+    a UD-Q4_K_XL says Q4_K_M, so that only the bits of both tell. Two of Unsloth's, which no header says, are of two
+    files as well.
     """
     one, other = one.upper(), other.upper()
-    if one in _EXACT and other in _EXACT:
+    if {one, other} <= _EXACT or (one.startswith(_UNSLOTH) and other.startswith(_UNSLOTH)):
         return one != other
     bits = [found[0] if (found := _BITS.search(word)) else None for word in (one, other)]
     return None not in bits and bits[0] != bits[1]
