@@ -91,7 +91,7 @@ def test_a_row_against_default_is_against_what_default_becomes_on_the_request() 
         ({"device": "other", "date": "2026-09-09"}, {"shipped": True}),
         ({"date": "2026-08-01"}, {"date": "2026-09-01", "shipped": True}),
         ({}, {"date": "2020-01-01", "shipped": True}),
-        ({"shipped": True}, {}),
+        ({"shipped": True, "interval": (0.4, 1.6), "samples": 99}, {}),
     ],
     ids=["header", "model", "build", "device", "newer", "dated", "fleet"],
 )

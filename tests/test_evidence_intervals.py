@@ -51,6 +51,16 @@ def test_of_equals_the_undecided_one_goes_before_the_win() -> None:
     assert (found.kind, found.rows) == (Kind.LOSES, (unsure, SURE))
 
 
+def test_an_undecided_row_gives_way_to_more_samples_of_the_same_day() -> None:
+    unsure, more = replace(OPEN, id="open", date="2026-09-01"), replace(SURE, samples=21, date="2026-09-01")
+    for rows in ((unsure, more), (more, unsure)):
+        assert verdict(REQUEST, ledger(*rows)).rows == (more,)
+    lost = replace(OPEN, id="lost", interval=(0.98, 0.99), ratio=0.985, samples=21, date="2026-09-01")
+    assert verdict(REQUEST, ledger(lost, replace(more, samples=20))).rows == (lost,)
+    plain = replace(ROW, id="plain", date="2026-09-01", samples=99)
+    assert verdict(REQUEST, ledger(plain, unsure)).rows == (unsure,)
+
+
 @pytest.mark.parametrize(
     ("interval", "claimed"), [(None, True), ((0.8, 0.99), True), ((0.8, 1.0), False), ((0.8, 1.2), False)]
 )

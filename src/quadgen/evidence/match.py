@@ -53,7 +53,7 @@ def differences(row: Row, request: Request) -> tuple[Difference, ...]:
     return build if same_device(row, request) else (*build, "device")
 
 
-def _rank(row: Row, request: Request) -> tuple[bool, bool, bool, bool, str, bool]:
+def _rank(row: Row, request: Request) -> tuple[bool, bool, bool, bool, str, bool, int]:
     return (
         row.header is not None and request.header is not None and _bare(row.header) == _bare(request.header),
         same_model(row, request),
@@ -61,6 +61,7 @@ def _rank(row: Row, request: Request) -> tuple[bool, bool, bool, bool, str, bool
         same_device(row, request),
         row.date or "",
         not row.shipped,
+        0 if row.interval is None else row.samples,  # more of them are taken where fewer did not decide
     )
 
 
@@ -68,7 +69,8 @@ def decisive(rows: Iterable[Row], request: Request) -> tuple[Row, ...]:
     """Pick the rows that decide: the first does, a second one disagrees with it; () of none.
 
     Same header, then model, build, device; then the newer date, a dated row before an undated one; then the
-    fleet's ledgers. Of equals the later row, but where they disagree, a loss before a win.
+    fleet's ledgers; then one with an interval, and of those the one of more samples. Of equals the later row, but where
+    they disagree, a loss before a win.
     """
     ranked = [(_rank(row, request), row) for row in rows]
     if not ranked:
