@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from measured_samples import sample, samples
+from measured_samples import DRAFTS, sample, samples
 from quadgen.measuring.judging import Terms, judged, outcome
 from quadgen.measuring.remarks import needed
 from quadgen.measuring.result import Outcome, Result
@@ -119,6 +119,25 @@ def test_few_samples_say_nothing_of_drift() -> None:
     assert said(result.remarks) == [
         "note[baseline-drift]: 5 samples of copy are too few to see whether the machine changed"
     ]
+
+
+@pytest.mark.parametrize("texts", [2, 4, 5])
+def test_texts_at_rates_of_their_own_are_no_drift_of_a_comparator_that_drafts(texts: int) -> None:
+    seconds = [4.0 + number % texts for number in range(8)]
+    asked = samples(8, candidate={"seconds": seconds}, comparator={"seconds": seconds} | DRAFTS)
+    terms = replace(TERMS, comparator_drafts=True)
+    assert judged("copy", asked, terms, texts=texts).drift == 0
+    slower = samples(
+        8, comparator={"seconds": [each * (1 + number / 70) for number, each in enumerate(seconds)]} | DRAFTS
+    )
+    (problem,) = judged("copy", slower, terms, texts=texts).objections
+    assert " samples of the same texts; 5% is the most" in problem.message
+
+
+def test_texts_that_do_not_come_back_say_nothing_of_drift() -> None:
+    asked = samples(candidate={"seconds": FASTER}, comparator={"seconds": STEADY} | DRAFTS)
+    result = judged("copy", asked, replace(TERMS, comparator_drafts=True), texts=7)
+    assert (result.drift, [each.hint for each in result.remarks]) == (None, ["take 10 or more: `--samples 10`"])
 
 
 @pytest.mark.parametrize("arm", ["candidate", "comparator"])

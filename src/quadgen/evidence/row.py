@@ -50,7 +50,8 @@ class Row:
     interval: tuple[float, float] | None = None
     """Of the ratio, lower and upper end, at 95% confidence: what decides where it is known."""
     drift: float | None = None
-    """Of the comparator: median of its last three samples / that of its first three - 1."""
+    """Of the comparator: median of its last three samples / that of its first three - 1; of the same texts where it
+    drafts."""
     tokens: int | None = None
     """That each sample generated."""
     state: str | None = None

@@ -56,7 +56,8 @@ class Result:
     samples: int
     """Of each arm."""
     drift: float | None
-    """Median of the comparator's last three samples / that of its first three - 1; None below six samples."""
+    """Median of the comparator's last three samples / that of its first three - 1, of the same texts where it drafts;
+    None of too few samples for that."""
     drafted: int
     accepted: int
     tokens_per_round: float | None
