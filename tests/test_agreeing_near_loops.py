@@ -30,6 +30,20 @@ def test_a_passage_in_which_one_token_is_another_each_time_is_a_loop(at: int) ->
     assert loop([*range(200, 260), *turns]) is not None
 
 
+def test_records_that_say_something_new_in_two_places_are_no_loop() -> None:
+    """As JSON does, or a list of options of a program."""
+    turns = [token for number in range(10) for token in [*PASSAGE[:7], 500 + number, *PASSAGE[7:], 600 + number]]
+    assert loop([*range(200, 240), *turns]) is None
+    counted = [token for number in range(10) for token in [*PASSAGE[:7], *PASSAGE[7:], 600 + number]]
+    assert loop([*range(200, 240), *counted]) is not None
+
+
+def test_a_long_passage_may_differ_in_two_places_and_is_a_loop_all_the_same() -> None:
+    more = range(300, 330)
+    turns = [token for number in range(5) for token in [*PASSAGE, 500 + number, *more, 600 + number]]
+    assert loop([*range(200, 240), *turns]) is not None
+
+
 def test_a_passage_that_comes_back_among_other_words_is_no_loop() -> None:
     turns = [token for number in range(5) for token in [*range(1000 * number, 1000 * number + 20), *PASSAGE]]
     assert loop([*range(200, 240), *turns]) is None

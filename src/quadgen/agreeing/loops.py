@@ -1,6 +1,7 @@
 """Where a text begins to say the same again and again, as greedy texts of small and of base models do."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 _TIMES: Final = 3
@@ -13,6 +14,9 @@ _KINDS: Final = 3
 """Different tokens of such a row at least: a rule across a page is no passage."""
 _SHARE: Final = 0.75
 """Of the tokens of a loop whose turns differ by a number or a name: so many of them are said again, at least."""
+_NEARLY: Final = 0.9
+"""The same of a loop whose turns differ in more than one place. Lists of records say something new in each: of JSON
+with three fields, options of a program, and routes of a server 0.83 to 0.86 of Gemma 3's tokens are said again."""
 
 
 def loop(tokens: Sequence[int]) -> int | None:
@@ -43,9 +47,23 @@ def _again(tokens: Sequence[int], period: int) -> int:
 
 def _near(tokens: Sequence[int]) -> int | None:
     """The same for a text of which nearly all is said again: twice from where it begins, thrice at the end."""
-    start = _nearly_all(_said(tokens, 1))
-    last = _nearly_all(_said(tokens, _TIMES - 1))
-    return None if start is None or last is None else start
+    said = _said(tokens, 1)
+    start, last = _nearly_all(said), _nearly_all(_said(tokens, _TIMES - 1))
+    if start is None or last is None:
+        return None
+    again = said[start:]
+    anew = sum(one and not other for one, other in pairwise([True, *again]))
+    return start if anew <= _turns(tokens[start:]) or sum(again) >= _NEARLY * len(again) else None
+
+
+def _turns(tokens: Sequence[int]) -> int:
+    """How often what is said most often is said, without an overlap."""
+    ends: dict[tuple[int, ...], list[int]] = {}
+    for at in range(len(tokens) - _WORDS + 1):
+        found = ends.setdefault(tuple(tokens[at : at + _WORDS]), [])
+        if not found or found[-1] <= at:
+            found.append(at + _WORDS)
+    return max(map(len, ends.values()), default=0)
 
 
 def _said(tokens: Sequence[int], times: int) -> list[bool]:
