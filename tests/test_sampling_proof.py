@@ -59,6 +59,13 @@ def test_of_several_drafters_each_must_be_named_in_the_log() -> None:
     )
 
 
+def test_a_drafter_that_nobody_asked_for_is_not_measured_along() -> None:
+    assert refused(ON, added("ngram-mod", "ngram-cache"), ["ngram-mod"]) == (
+        "the server of the candidate runs ngram-cache as well, which its profile does not have\n"
+        "leave LLAMA_ARG_SPEC_TYPE out of the image, or have these types in the profile"
+    )
+
+
 def test_every_slot_must_speculate_and_none_where_nothing_may() -> None:
     mixed = '[{"id": 0, "speculative": true}, {"id": 1, "speculative": false}]'
     assert "runs without ngram-mod" in refused(mixed, None, ["ngram-mod"])

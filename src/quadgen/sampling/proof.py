@@ -20,7 +20,7 @@ _ADDED: Final = b"adding speculative implementation '"
 
 
 def prove(opened: Opened, arm: Arm) -> None:
-    """Raise `Rejected` with `not-speculating` unless the drafters of the arm run in every slot, or none where none may.
+    """Raise `Rejected` with `not-speculating` unless the drafters of the arm run in every slot, and no others.
 
     Raises `NoAnswer` where it cannot be asked, and `Unavailable` where /slots has no word of speculation.
     """
@@ -39,6 +39,8 @@ def prove(opened: Opened, arm: Arm) -> None:
         return  # one that speculates with one type does so with that
     if lacking:
         raise _missing(opened, arm, lacking)
+    if others := sorted(added.difference(types)):
+        raise _unasked(arm, others)
 
 
 def _speculates(opened: Opened) -> bool:
@@ -51,6 +53,13 @@ def _speculates(opened: Opened) -> bool:
     if not said or None in said:
         raise Unavailable(f"cannot tell whether {opened.server.url} speculates: its /slots do not say so")
     return said == {True} if opened.launch.types else True in said
+
+
+def _unasked(arm: Arm, others: list[str]) -> Rejected:
+    """Values of --spec-type add up: an image can bring its own in LLAMA_ARG_SPEC_TYPE."""
+    message = f"the server of the {arm} runs {' and '.join(others)} as well, which its profile does not have"
+    hint = "leave LLAMA_ARG_SPEC_TYPE out of the image, or have these types in the profile"
+    return Rejected([Problem(code="not-speculating", message=message, hint=hint)])
 
 
 def _added(opened: Opened) -> frozenset[str]:
