@@ -34,7 +34,7 @@ BOTH = turns(("prose", "copy"), range(2))
 class Bench:
     """Both arms of one measurement, and what came of it."""
 
-    def __init__(self, directory: Path, **named: bool) -> None:
+    def __init__(self, directory: Path, *, texts: int | None = None, **named: bool) -> None:
         self.directory = directory
         self.story: list[str] = []
         self.told: list[Progress] = []
@@ -42,7 +42,7 @@ class Bench:
         self.setup = Setup(
             candidate=Arms(engine=self.speculating, types=("ngram-simple",), story=self.story),
             comparator=Arms(engine=self.plain, story=self.story),
-            prompt=self._prompt, tokens=20, count_cpu=False, **named,
+            prompt=self._prompt, tokens=20, count_cpu=False, texts=texts, **named,
         )  # fmt: skip
 
     def take(self, of: Sequence[Turn] = BOTH, *, resume: bool = False) -> tuple[Sample, ...]:
@@ -105,6 +105,13 @@ def test_as_production_has_it_both_have_one_server_and_a_whole_request_before(tm
     bench.take()
     assert opened(bench.story) == "+A +B -B -A"
     assert [body["n_predict"] for body in bench.speculating.asked] == [20] * 5
+
+
+def test_servers_that_are_kept_end_before_a_text_comes_again(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, fresh=True, steady=True, texts=2)
+    samples = bench.take(of := turns(("copy",), range(5)))
+    assert opened(bench.story) == "+A +B -B -A +A +B -B -A +A +B -B -A"
+    assert [each.turn for each in samples] == list(of)
 
 
 def test_together_servers_stay_but_for_those_that_are_to_be_fresh(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ def _setup(asked: Asked, ready: Prepared, asking: Sequence[Workload]) -> Setup:
     subject = ready.subject
     named: Mapping[str, Workload] = {each.name: each for each in asking}
     running = subject.launches is None
+    remembers = subject.carries or subject.comparator_carries
     return Setup(
         candidate=ready.candidate,
         comparator=ready.comparator,
@@ -66,6 +67,7 @@ def _setup(asked: Asked, ready: Prepared, asking: Sequence[Workload]) -> Setup:
         fresh=subject.carries and not running,
         comparator_fresh=subject.comparator_carries and not running,
         steady=asked.steady or running,
+        texts=None if running or not remembers else min(len(each.texts) for each in asking),
         together=asked.together,
     )
 

@@ -57,7 +57,11 @@ class Setup:
     comparator_fresh: bool = False
     """The same of the comparator."""
     steady: bool = False
-    """Whether each arm has one server for the whole run, also where its drafter's state survives: as production has."""
+    """Whether each arm has one server for all rounds of other texts, also where its drafter's state survives: as
+    production has."""
+    texts: int | None = None
+    """Rounds after which the texts come again, and servers that are kept are begun anew: a drafter that remembers would
+    find its old answers, as ngram-mod does, which no new question of production has. None where none remembers."""
     together: bool = False
     """Whether servers stay over rounds, both at once, but for those that are to be fresh."""
 
@@ -96,19 +100,29 @@ def take(
     """
     taken = {sample.turn: sample for sample in journal.samples}
     course = Course(total=len(turns), left=[turn for turn in turns if turn not in taken])
-    with ExitStack() as kept:
-        servers: dict[Arm, Opened] = {}
-        for visit in _visits(setup, tuple(course.left)):
-            notify(course.progress())
-            with _serving(setup, visit[0], kept, servers, course) as opened:
-                for turn in visit:
-                    if turn is not visit[0]:
-                        notify(course.progress())
-                    taken[turn] = _sampled(setup, turn, opened, course)
-                    journal.add(taken[turn])
-                    course.took(turn)
+    for part in _parts(setup, tuple(course.left)):
+        kept, servers = ExitStack(), dict[Arm, Opened]()
+        try:
+            for visit in _visits(setup, part):
+                notify(course.progress())
+                with _serving(setup, visit[0], kept, servers, course) as opened:
+                    for turn in visit:
+                        if turn is not visit[0]:
+                            notify(course.progress())
+                        taken[turn] = _sampled(setup, turn, opened, course)
+                        journal.add(taken[turn])
+                        course.took(turn)
+        finally:
+            with course.loading():
+                kept.close()
     notify(course.progress())
     return tuple(taken[turn] for turn in turns)
+
+
+def _parts(setup: Setup, turns: Sequence[Turn]) -> Iterator[tuple[Turn, ...]]:
+    """The turns for which servers are kept."""
+    for _, group in groupby(turns, key=lambda turn: setup.texts and turn.round // setup.texts):
+        yield tuple(group)
 
 
 def _visits(setup: Setup, turns: Sequence[Turn]) -> Iterator[tuple[Turn, ...]]:
