@@ -53,7 +53,7 @@ def test_the_hash_is_of_the_texts_alone_each_with_a_zero_byte_behind_it() -> Non
 
 @EACH
 def test_another_length_has_another_hash(workload: Workload) -> None:
-    assert fitted(workload, context=640, tokens=100).sha256 != workload.sha256
+    assert fitted(workload, context=640, tokens=64).sha256 != workload.sha256
     assert fitted(workload, context=8192, tokens=200) == workload
 
 
@@ -80,11 +80,11 @@ def test_a_prompt_and_its_answer_fit_where_a_token_is_as_short_as_is_said(
     assert len(found.prompt(number).encode()) / workload.token + tokens < context
 
 
-def test_small_contexts_have_the_copy_whole_and_the_others_with_fewer_tokens() -> None:
+def test_small_contexts_have_shorter_texts_and_fewer_tokens() -> None:
     prose, code, copy = shipped()
-    assert fitted(copy, context=512, tokens=200).texts != copy.texts
-    assert fitted(prose, context=512, tokens=128).texts != prose.texts
-    assert fitted(code, context=640, tokens=96).texts != code.texts
+    assert fitted(copy, context=512, tokens=128).texts != copy.texts
+    assert fitted(prose, context=512, tokens=96).texts != prose.texts
+    assert fitted(code, context=640, tokens=64).texts != code.texts
 
 
 def test_what_the_shortest_text_needs_is_said_and_is_enough() -> None:

@@ -35,6 +35,15 @@ def test_no_text_has_more_tokens_than_its_bytes_say(workload: Any, server: servi
         assert len(told["tokens"]) < len(text.encode()) / workload.token
 
 
+def test_no_copy_ends_before_the_tokens_that_it_is_said_to_have(server: serving.Server) -> None:
+    (copy,) = shipped(["copy"])
+    for sizes in copy.sizes:
+        for size in sizes:
+            original, _, begun = size.text.partition("\n\nThe same text again, word for word:\n\n")
+            _, told = server.post("/tokenize", {"content": original.removeprefix(begun)})
+            assert size.tokens <= len(told["tokens"])
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_small_model_goes_on_without_a_loop_and_drafts_what_the_workload_is_for(
     name: str, server: serving.Server
