@@ -206,9 +206,9 @@ class Counted(Logged):
         return next(self.seconds)
 
 
-def counted(prompt_ms: float, *seconds: float) -> tuple[float | None, int]:
+def counted(prompt_ms: float, *seconds: float, predicted_ms: float = 100.0) -> tuple[float | None, int]:
     """CPU seconds of a sample, and how often the server was asked."""
-    engine = Engine(timings={"prompt_ms": prompt_ms})
+    engine = Engine(timings={"prompt_ms": prompt_ms, "predicted_ms": predicted_ms})
     with Arms(engine=engine, types=("ngram-simple",)).opened() as one:
         watched = replace(one, process=Counted("", seconds=iter(seconds)))
         found = ask(watched, TURN, "The sea", 20, count_cpu=True, asking=nullcontext())
@@ -217,6 +217,13 @@ def counted(prompt_ms: float, *seconds: float) -> tuple[float | None, int]:
 
 def test_the_work_of_a_sample_is_counted_from_its_first_event_on() -> None:
     assert counted(60_000, 1.0, 3.0, 8.0) == (5.0, 1)
+
+
+def test_what_was_done_before_the_first_event_was_read_is_made_up_for() -> None:
+    late, whole = 500_000, 10_000_000  # beside which it is no matter how long the test takes
+    cpu, asked = counted(-late, 1.0, 3.0, 8.0, predicted_ms=whole)
+    assert cpu == pytest.approx(5.0 / (1 - late / whole), rel=1e-3)
+    assert asked == 1
 
 
 def test_where_the_first_event_is_read_late_the_work_for_the_prompt_is_counted_by_itself() -> None:
