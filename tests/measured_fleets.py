@@ -21,7 +21,7 @@ PROFILES = """\
 """
 
 
-def fleet(directory: Path, model: Path, *, profile: str = "mapped", context: int = 1024) -> Path:
+def fleet(directory: Path, model: Path, *, profile: str = "mapped", context: int = 512) -> Path:
     """A fleet of one native host with one thread, beside which nothing is measured yet."""
     path = directory / "fleet.yml"
     path.write_text(
