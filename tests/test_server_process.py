@@ -144,6 +144,22 @@ with running(Path({str(script(tmp_path, SERVER))!r}), [], environ={{}}) as proce
     assert eventually(lambda: gone(pid))
 
 
+def test_what_a_server_started_ends_with_a_quadgen_that_is_killed(tmp_path: Path) -> None:
+    real = script(tmp_path, SERVER).rename(tmp_path / "real")
+    wrapper = script(tmp_path, f'#!/bin/sh\n{real} "$@" &\necho child $! >{tmp_path}/child\nwait\n')
+    program = f"""
+import os, signal
+from pathlib import Path
+from quadgen.server.process import running
+with running(Path({str(wrapper)!r}), [], environ={{}}):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    own = subprocess.run([sys.executable, "-c", program], check=False)
+    assert own.returncode == -signal.SIGKILL
+    child = int((tmp_path / "child").read_text().split()[1])
+    assert eventually(lambda: gone(child))
+
+
 def test_a_server_that_ends_before_it_answers_says_why(tmp_path: Path) -> None:
     line = "0.00.012.345 E gguf_init_from_file: failed to open GGUF file 'x.gguf' (No such file or directory)"
     with pytest.raises(Died) as died:

@@ -23,6 +23,7 @@ from quadgen.ownership import shown
 from quadgen.problems import Unavailable
 from quadgen.server.client import connected
 from quadgen.server.failures import NoAnswer, quoted
+from quadgen.server.outliving import ended
 from quadgen.server_log import cause
 
 TAIL: Final = 2**16
@@ -183,25 +184,30 @@ def running(
 
     It gets `arguments` and after them `--host 127.0.0.1 --port 0`, so those must not take its log away or put a
     prefix before its paths; the variables of `environ` but for those that set options of a server (LLAMA_*), and all
-    of `own`; nothing to read; and a log in a file without a name. It dies with quadgen, even where that is killed: on
-    Linux, and with the thread that started it. Raises `Died` where it ends first, also in the middle of what it was
-    asked; `NotReady` after `ready_within` seconds; `Unavailable` where it cannot be run.
+    of `own`; nothing to read; and a log in a file without a name. It dies with quadgen, and so does all of its process
+    group, even where quadgen is killed: on Linux, and itself with the thread that started it. Raises `Died` where it
+    ends first, also in the middle of what it was asked; `NotReady` after `ready_within` seconds; `Unavailable` where it
+    cannot be run.
     """
     with tempfile.TemporaryFile(prefix="quadgen-log-") as file:
         variables = {name: value for name, value in environ.items() if not name.startswith("LLAMA_")} | dict(own)
         started = _started(program.absolute(), [*arguments, "--host", "127.0.0.1", "--port", "0"], variables, file)
         process = Process(program=program, pid=started.pid, _file=file)
         try:
-            _wait(process, ready_within)
-            yield process
-        except NoAnswer as error:
-            if error.status is None and process.ended_within(_PATIENCE):
-                raise process.died("while it was asked") from error
-            raise
+            with ended(process.pid):
+                yield from _asked(process, ready_within)
         finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
             started.wait()
+
+
+def _asked(process: Process, ready_within: float) -> Iterator[Process]:
+    try:
+        _wait(process, ready_within)
+        yield process
+    except NoAnswer as error:
+        if error.status is None and process.ended_within(_PATIENCE):
+            raise process.died("while it was asked") from error
+        raise
 
 
 def _started(program: Path, words: Sequence[str], variables: dict[str, str], log: IO[bytes]) -> subprocess.Popen[bytes]:
