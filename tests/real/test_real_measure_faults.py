@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import parts
 from command import quadgen
 from measured_fleets import COUNTING, fleet, rows, servers, slow
 
@@ -36,9 +37,9 @@ def _here(tmp_path: Path) -> Path:
 class Running:
     """A measurement in a process of its own."""
 
-    def __init__(self, directory: Path, words: Sequence[str]) -> None:
+    def __init__(self, directory: Path, words: Sequence[str], *, before: str = "") -> None:
         self.directory = directory
-        program = "import sys; sys.argv[0] = 'quadgen'; from quadgen.cli import main; main()"
+        program = f"{before}import sys; sys.argv[0] = 'quadgen'; from quadgen.cli import main; main()"
         environ = {"PATH": os.environ["PATH"], "HOME": str(directory), "PYTHONPATH": os.pathsep.join(sys.path)}
         self.process = subprocess.Popen(
             [sys.executable, "-c", program, *words],
@@ -83,13 +84,14 @@ def _waited(look: Callable[[], int | None]) -> int:
     raise TimeoutError
 
 
-def test_a_run_that_is_interrupted_goes_on_with_the_samples_that_it_has(here: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_run_that_is_stopped_goes_on_with_the_samples_that_it_has(here: Path, number: signal.Signals) -> None:
     words = (*WORDS, *QUICK, "--samples", "8", "--no-confirm")
     first = Running(here, words)
     first.until("quadgen: 6 of 16 samples")
-    first.process.send_signal(signal.SIGINT)
+    first.process.send_signal(number)
     status, out, err = first.end()
-    assert (status, out) == (130, "")
+    assert (status, out) == (128 + number, "")
     kept = int(err.rpartition("stopped; ")[2].partition(" of 16 samples are kept: ")[0])
     assert kept >= 6
     assert f"samples are kept: quadgen {' '.join(words)} --resume\n" in err
@@ -120,6 +122,30 @@ def test_a_quadgen_that_is_killed_leaves_no_server(here: Path) -> None:
     measuring.process.kill()
     measuring.end()
     _waited(lambda: None if servers(here) else 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_script_that_has_the_server_as_its_child_leaves_none_either(here: Path, number: signal.Signals) -> None:
+    script = here / "script"
+    script.write_text(f'#!/bin/sh\n{parts.llama_server()} "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
+    measuring = Running(here, (*WORDS, *QUICK, "--samples", "200", "--server", str(script)))
+    measuring.until("quadgen: 2 of 400 samples")
+    measuring.server(b"listening")
+    measuring.process.send_signal(number)
+    status, _, _ = measuring.end()
+    assert status == (128 + number if number == signal.SIGTERM else -number)
+    _waited(lambda: None if servers(here) else 0)
+
+
+def test_a_signal_that_is_ignored_stops_nothing(here: Path) -> None:
+    words = (*WORDS, *QUICK, "--samples", "5", "--no-confirm")
+    measuring = Running(here, words, before="import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN);")
+    measuring.until("quadgen: 2 of 10 samples")
+    measuring.process.send_signal(signal.SIGHUP)
+    status, out, err = measuring.end()
+    assert status in {0, 1}, err
+    assert "copy   5" in out
 
 
 def test_two_runs_of_the_same_are_told_apart_and_two_of_others_write_one_whole_ledger(here: Path) -> None:

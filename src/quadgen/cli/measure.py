@@ -60,9 +60,14 @@ def command(  # noqa: PLR0913, PLR0917 - each parameter is an option
         typer.echo(text, nl=False)
         raise typer.Exit(status)
     gc.enable()  # this may take hours
-    from quadgen.cli import measured, measuring  # noqa: PLC0415 - as above
+    from quadgen.cli import measured, measuring, stopping  # noqa: PLC0415 - as above
 
-    outcome = measuring.measured(asked)
+    try:
+        with stopping.stoppable():
+            outcome = measuring.measured(asked)
+    except stopping.Stopped as stop:
+        stopping.farewell("stopped")
+        raise typer.Exit(stopping.status(stop)) from None
     measured.show(outcome, json=format is Form.JSON)
     if outcome.failed is not None:
         raise Unavailable(f"{outcome.failed}: the rows are on standard output")

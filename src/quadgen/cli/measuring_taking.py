@@ -8,7 +8,7 @@ from typing import Final
 
 import typer
 
-from quadgen.cli import console
+from quadgen.cli import console, stopping
 from quadgen.cli.exits import Exit
 from quadgen.cli.progress import leave, left
 from quadgen.measuring.sample import Sample, Turn
@@ -18,8 +18,6 @@ from quadgen.sampling.progress import Progress, Spent
 from quadgen.sampling.run import Failed, Setup, take
 
 NOTHING: Final = Spent(asked=0.0, loading=0.0, own=0.0)
-INTERRUPTED: Final = 130
-"""Exit status of a program that SIGINT ended, as shells have it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,10 +57,9 @@ class Taking:
 
         try:
             return take(self.setup, turns, self.journal, notify=notify)
-        except KeyboardInterrupt:
-            leave()
-            console.say(f"stopped; {self._kept()}")
-            raise typer.Exit(INTERRUPTED) from None
+        except KeyboardInterrupt as stop:
+            stopping.farewell(f"stopped; {self._kept()}")
+            raise typer.Exit(stopping.status(stop)) from None
         except Failed as failed:
             leave()
             console.show([_ended(failed, self._kept())], console.wanted_format(sys.argv))
