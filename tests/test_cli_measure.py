@@ -15,6 +15,8 @@ case $1 in
 *) echo 'E cannot go on'; exit 1 ;;
 esac
 """
+FLEET = ("--fleet", "fleet.yml", "box")
+ALONE = ("model.gguf", "--server", "./llama-server", "--backend", "cpu", "--profile", "ngram-mod")
 EMPTY = b"GGUF\3\0\0\0" + bytes(16)
 """A checkpoint without a key or a tensor."""
 
@@ -41,7 +43,7 @@ hosts: {{box: {{runtime: systemd, backend: cpu, model: small, context: 4096}}}}
 
 
 def measure(here: Path, *words: str) -> Done:
-    return quadgen("measure", "--fleet", "fleet.yml", "box", *words, cwd=here)
+    return quadgen("measure", *FLEET, *words, cwd=here)
 
 
 @pytest.fixture(autouse=True)
@@ -89,8 +91,7 @@ def test_what_cannot_be_measured_is_a_problem_with_its_code(words: tuple[str, ..
 
 
 def test_a_build_that_the_program_denies_is_a_usage_error_without_a_fleet(here: Path) -> None:
-    words = ("model.gguf", "--server", "./llama-server", "--backend", "cpu", "--profile", "ngram-mod")
-    done = quadgen("measure", *words, "--build", "b10434", cwd=here)
+    done = quadgen("measure", *ALONE, "--build", "b10434", cwd=here)
     assert done.status == 2
     assert "Invalid value for --build: the program says that it is b11434: leave this out" in done.err
 
@@ -100,3 +101,15 @@ def test_types_that_no_engine_has_are_a_usage_error_also_of_servers_that_run(her
     done = quadgen("measure", *urls, "--profile", "ngram-mood", cwd=here)
     assert done.status == 2
     assert "'ngram-mood' is neither a built-in profile nor types of --spec-type" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "seen"), [(("--fleet", "fleet.yml", "box", "--profile", "lookup"), "none"), (ALONE, "5")]
+)
+def test_what_a_shell_says_to_the_engine_reaches_no_server_of_a_fleet_and_one_without(
+    words: tuple[str, ...], seen: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "llama-server").write_text("#!/bin/sh\necho threads: ${OMP_NUM_THREADS:-none} >&2\nexit 3\n", "utf-8")
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    done = quadgen("measure", *words, cwd=here)
+    assert f"llama-server --version ends with status 3: threads: {seen}\n" in done.err

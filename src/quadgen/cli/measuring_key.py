@@ -7,6 +7,8 @@ from pathlib import Path
 
 from quadgen.cli.measuring_asked import Asked
 from quadgen.cli.measuring_values import Prepared
+from quadgen.gguf.shards import siblings
+from quadgen.gguf.source import Malformed
 from quadgen.measuring.launch import Launch
 from quadgen.measuring.workloads import Workload
 from quadgen.problems import Unavailable
@@ -20,8 +22,10 @@ def key(ready: Prepared, asking: Sequence[Workload], asked: Asked) -> str:
             "launches": [_launch(each) for each in subject.launches or ()],
             "urls": [asked.url, asked.against_url],
             "fingerprint": subject.fingerprint,
-            "program": [subject.program, subject.build, subject.commit],
+            "program": [subject.program, subject.build, subject.commit, subject.image],
+            "machine": [subject.device, dict(ready.variables)],
             "model": [subject.request.model, subject.request.header],
+            "files": [[path, _identity(path)] for name in ready.files for path in _whole(name)],
             "workloads": {each.name: each.sha256 for each in asking},
             "numbers": [asked.samples, asked.tokens],
             "ways": [asked.steady, asked.together],
@@ -36,9 +40,17 @@ def _launch(launch: Launch) -> list[object]:
     return [launch.program, launch.container, launch.arguments, launch.environment, _identity(launch.program)]
 
 
-def _identity(program: str) -> list[int] | None:
+def _whole(name: str) -> tuple[str, ...]:
+    """All files of one that is in parts."""
     try:
-        found = os.stat(program)  # noqa: PTH116 - text, as in a launch
+        return siblings(name)
+    except Malformed:  # a later part, which the server itself refuses
+        return (name,)
+
+
+def _identity(path: str) -> list[int] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - text, as in a launch
     except OSError:
         return None
     return [found.st_size, found.st_mtime_ns]

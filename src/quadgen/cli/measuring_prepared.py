@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from quadgen.cli import gguf_files, measuring_alone, measuring_running, work
+from quadgen.cli import gguf_files, measuring_alone, measuring_environ, measuring_running, work
 from quadgen.cli.measuring_asked import Asked, Mode
 from quadgen.cli.measuring_values import Prepared, Subject
 from quadgen.evidence import Request
@@ -37,7 +37,8 @@ def prepared(asked: Asked, environ: Mapping[str, str]) -> Prepared:
     host, service = asked.place
     compiled = work.compiled(asked.fleet or "", [host], about=host)
     both = arms(compiled, host, service, asked.profile or "")
-    return _of(asked, compiled, both, _looked(asked, both, environ), environ)
+    seen = _looked(asked, both, environ)
+    return _of(asked, compiled, both, seen, _given(asked, both, environ))
 
 
 class _Seen(NamedTuple):
@@ -51,12 +52,23 @@ class _Seen(NamedTuple):
 def _looked(asked: Asked, both: Arms, environ: Mapping[str, str]) -> _Seen:
     """Look at what the fleet names. Raises `Rejected` where that is something else, `Unavailable` where it is not."""
     candidate = both.candidate
-    if candidate.host.runtime == "podman" and asked.server is None:
+    if _contained(asked, both):
         podman.check_user(candidate.host)
-    _there(candidate, both.comparator)
+    _there(_files(both))
     file = _header(candidate, environ)
-    program = machine(launch(candidate, server=asked.server), environ=environ)
+    program = machine(launch(candidate, server=asked.server), environ=_given(asked, both, environ))
     return _Seen(program, file, _remarks(both, program, file))
+
+
+def _contained(asked: Asked, both: Arms) -> bool:
+    return both.candidate.host.runtime == "podman" and asked.server is None
+
+
+def _given(asked: Asked, both: Arms, environ: Mapping[str, str]) -> Mapping[str, str]:
+    """The variables of quadgen's own that its servers get, or Podman."""
+    if _contained(asked, both):
+        return environ
+    return measuring_environ.of_unit(environ, named=asked.server is not None)
 
 
 def _remarks(both: Arms, program: Machine, file: Facts | None) -> tuple[Problem, ...]:
@@ -90,6 +102,7 @@ def _of(asked: Asked, compiled: Compiled, both: Arms, seen: _Seen, environ: Mapp
         fingerprint=f"{program.fingerprint}-{arguments_fingerprint(*(each.arguments for each in launches))}",
         device=alike.device(candidate, program),
         comparator_drafts=bool(both.comparator.decision.types),
+        image=program.image,
         remarks=seen.remarks,
     )
     return Prepared(
@@ -103,12 +116,18 @@ def _of(asked: Asked, compiled: Compiled, both: Arms, seen: _Seen, environ: Mapp
         asks=_asks(compiled, both),
         taken=frozenset(row.id for row in compiled.resolved.gate.ledger.rows),
         compiled=compiled if fleet else None,
+        files=_files(both),
+        variables={} if _contained(asked, both) else measuring_environ.telling(environ),
     )
 
 
-def _there(*services: Resolution) -> None:
-    """Raise `Unavailable` unless every file that a server of these would open is there."""
-    for path in dict.fromkeys(path for service in services for path in service.files):
+def _files(both: Arms) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(path for service in (both.candidate, both.comparator) for path in service.files))
+
+
+def _there(files: tuple[str, ...]) -> None:
+    """Raise `Unavailable` unless every one is there."""
+    for path in files:
         try:
             with open(path, "rb"):  # noqa: PTH123 - as the unit says it
                 pass

@@ -44,6 +44,8 @@ class Subject:
     fingerprint: str | None
     device: str
     comparator_drafts: bool
+    image: str | None = None
+    """The id of the image that it runs in; None natively."""
     remarks: tuple[Problem, ...] = ()
     """On program, machine and model: warnings and notes."""
 
@@ -89,6 +91,10 @@ class Prepared:
     """Ids of rows that there are."""
     compiled: Compiled | None
     """The fleet that was asked about; None where there is none."""
+    files: tuple[str, ...] = ()
+    """Every file that a server of either arm opens."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Those of quadgen's own that native servers get and that can change their figures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
