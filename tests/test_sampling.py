@@ -237,6 +237,7 @@ def test_where_the_first_event_is_read_late_the_work_for_the_prompt_is_counted_b
         ({"timings": {"predicted_n": 1}, "last": {"truncated": True}}, r"generated 1 of 20 tokens \(limit\)"),
         ({"timings": {"predicted_ms": 0}}, "says that it generated 20 tokens in 0 seconds"),
         ({"timings": {"predicted_ms": float("nan")}}, "says that it generated 20 tokens in nan seconds"),
+        ({"timings": {"predicted_ms": 10**400}}, "says that it generated 20 tokens in inf seconds"),
         ({"timings": {"predicted_ms": None}}, "says no number of predicted_ms with its times"),
         ({"timings": {"prompt_n": None}}, "says no number of prompt_n with its times"),
         ({"timings": {"draft_n": -1}}, "says no number of draft_n with its times"),

@@ -192,7 +192,10 @@ def _number(opened: Opened, timings: Mapping[str, Any], key: str) -> float:
     value = timings.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
         _fail(opened, f"says no number of {key} with its times")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _fail(opened: Opened, what: str) -> NoReturn:
