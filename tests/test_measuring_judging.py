@@ -4,8 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from measured_samples import DRAFTS, sample, samples
+from measured_samples import sample, samples
+from quadgen.measuring.drifting import paces
 from quadgen.measuring.judging import Terms, judged, outcome
 from quadgen.measuring.remarks import needed
 from quadgen.measuring.result import Outcome, Result
@@ -121,23 +124,50 @@ def test_few_samples_say_nothing_of_drift() -> None:
     ]
 
 
-@pytest.mark.parametrize("texts", [2, 4, 5])
-def test_texts_at_rates_of_their_own_are_no_drift_of_a_comparator_that_drafts(texts: int) -> None:
-    seconds = [4.0 + number % texts for number in range(8)]
-    asked = samples(8, candidate={"seconds": seconds}, comparator={"seconds": seconds} | DRAFTS)
+MIXED = {"drafted": [46, 54, 55, 46, 54, 46, 46], "accepted": [46, 35, 35, 46, 35, 46, 46], "tokens": [47] * 7}
+"""A comparator that drafts more or less happily, as texts come: 1 pass, or 12."""
+
+
+def worked(slower: float = 0.0) -> list[float]:
+    """Seconds of these samples, a pass at 14 ms and a drafted token at 25 ms, on a machine that becomes slower."""
+    pairs = zip(MIXED["drafted"], MIXED["accepted"], strict=True)
+    return [((47 - right) * 0.014 + many * 0.025) * (1 + slower * at / 6) for at, (many, right) in enumerate(pairs)]
+
+
+def test_what_a_comparator_drafts_is_no_drift_of_the_machine() -> None:
     terms = replace(TERMS, comparator_drafts=True)
-    assert judged("copy", asked, terms, texts=texts).drift == 0
-    slower = samples(
-        8, comparator={"seconds": [each * (1 + number / 70) for number, each in enumerate(seconds)]} | DRAFTS
+    steady = judged("copy", samples(candidate={"seconds": FASTER}, comparator={"seconds": worked(), **MIXED}), terms)
+    assert steady.drift == pytest.approx(0, abs=1e-9)
+    assert steady.comparator.fastest / steady.comparator.slowest > 1.2
+    slower = judged("copy", samples(candidate=MIXED, comparator={"seconds": worked(0.2), **MIXED}), terms)
+    assert slower.drift == pytest.approx(-0.11, abs=0.03)  # the fit takes up a part of it
+    assert [each.code for each in slower.objections] == ["baseline-drift"]
+    assert " samples, what it drafted evened out; 5% is the most" in slower.objections[0].message
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60), st.floats(0.1, 100)), min_size=6, max_size=12),
+    st.floats(0.01, 100),
+)
+def test_the_pace_of_a_machine_is_above_zero_whatever_was_drafted_and_scales_with_it(
+    drafts: list[tuple[int, int, float]], factor: float
+) -> None:
+    def arm(times: float) -> dict[str, list[float]]:
+        return {
+            "drafted": [many for many, _, _ in drafts],
+            "accepted": [min(many, right) for many, right, _ in drafts],
+            "seconds": [each * times for _, _, each in drafts],
+        }
+
+    once, scaled = (
+        paces(
+            [each for each in samples(len(drafts), comparator=arm(times)) if each.turn.arm is Arm.COMPARATOR],
+            Clock.WALL,
+        )
+        for times in (1.0, factor)
     )
-    (problem,) = judged("copy", slower, terms, texts=texts).objections
-    assert " samples of the same texts; 5% is the most" in problem.message
-
-
-def test_texts_that_do_not_come_back_say_nothing_of_drift() -> None:
-    asked = samples(candidate={"seconds": FASTER}, comparator={"seconds": STEADY} | DRAFTS)
-    result = judged("copy", asked, replace(TERMS, comparator_drafts=True), texts=7)
-    assert (result.drift, [each.hint for each in result.remarks]) == (None, ["take 10 or more: `--samples 10`"])
+    assert min(once) > 0
+    assert [each * factor for each in scaled] == pytest.approx(once, rel=1e-6)
 
 
 @pytest.mark.parametrize("arm", ["candidate", "comparator"])

@@ -89,9 +89,8 @@ def _judged(taking: Taking, asking: Sequence[Workload], asked: Asked, ready: Pre
         own=subject.own,
     )
     names = tuple(each.name for each in asking)
-    texts = {each.name: len(each.texts) for each in asking}
     samples = taking.taken(turns(names, range(asked.samples)), "")
-    first = {name: judged(name, _of(name, samples), terms, texts=texts[name]) for name in names}
+    first = {name: judged(name, _of(name, samples), terms) for name in names}
     winning = tuple(name for name, result in first.items() if result.outcome is Outcome.WINS and not result.objections)
     if asked.no_confirm or not winning:
         return tuple(Judged(first=result) for result in first.values())
@@ -99,7 +98,7 @@ def _judged(taking: Taking, asking: Sequence[Workload], asked: Asked, ready: Pre
     return tuple(
         Judged(
             first=result,
-            confirmation=judged(name, _of(name, again), terms, texts=texts[name]) if name in winning else None,
+            confirmation=judged(name, _of(name, again), terms) if name in winning else None,
         )
         for name, result in first.items()
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from quadgen.measuring import bootstrap
-from quadgen.measuring.drifting import drift
+from quadgen.measuring.drifting import drift, paces
 from quadgen.measuring.likeness import Pair, likeness
 from quadgen.measuring.objections import objections
 from quadgen.measuring.remarks import remarks
@@ -27,10 +27,8 @@ class Terms:
     """The workload on which the profile must win; None where nobody says, and then each is taken for it."""
 
 
-def judged(workload: str, samples: Sequence[Sample], terms: Terms, *, texts: int = 1) -> Result:
+def judged(workload: str, samples: Sequence[Sample], terms: Terms) -> Result:
     """Judge the samples of one workload: both arms, complete rounds, at least two, in any order.
-
-    `texts` is how many take turns in the rounds.
 
     Raises `ValueError` where a round has one arm alone, or there is no second one.
     """
@@ -39,7 +37,6 @@ def judged(workload: str, samples: Sequence[Sample], terms: Terms, *, texts: int
     ours = [each.rate(terms.clock) for each in candidates]
     theirs = [each.rate(terms.clock) for each in comparators]
     ends = bootstrap.interval(ours, theirs)
-    unlike = texts if terms.comparator_drafts else 1  # texts at different rates
     rounds, accepted = (sum(each) for each in zip(*((each.rounds, each.accepted) for each in candidates), strict=True))
     wall = tuple(median(each.rate(Clock.WALL) for each in arm) for arm in (candidates, comparators))
     result = Result(
@@ -50,7 +47,7 @@ def judged(workload: str, samples: Sequence[Sample], terms: Terms, *, texts: int
         ratio=median(ours) / median(theirs),
         interval=ends,
         samples=len(pairs),
-        drift=drift(theirs, unlike),
+        drift=drift(paces(comparators, terms.clock)),
         drafted=sum(each.drafted for each in candidates),
         accepted=accepted,
         tokens_per_round=1 + accepted / rounds if rounds else None,
@@ -63,8 +60,8 @@ def judged(workload: str, samples: Sequence[Sample], terms: Terms, *, texts: int
     drafts = {Arm.CANDIDATE: terms.drafts, Arm.COMPARATOR: terms.comparator_drafts}
     return replace(
         result,
-        objections=tuple(objections(result, pairs, drafts=drafts, own=own, texts=unlike)),
-        remarks=tuple(remarks(result, pairs, drafts=drafts, own=own, texts=unlike, min_gain=terms.min_gain)),
+        objections=tuple(objections(result, pairs, drafts=drafts, own=own)),
+        remarks=tuple(remarks(result, pairs, drafts=drafts, own=own, min_gain=terms.min_gain)),
     )
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from quadgen.agreeing.loops import loop
 from quadgen.evidence.row import LEAST_ACCEPTANCE
-from quadgen.measuring.drifting import ENDS, LIMIT, ends
+from quadgen.measuring.drifting import ENDS, LIMIT, ends, paces
 from quadgen.measuring.likeness import Pair
 from quadgen.measuring.result import Result
 from quadgen.measuring.sample import Arm, Sample
@@ -15,16 +15,13 @@ _QUOTED: Final = 48
 """Characters that are shown of a loop, from its end."""
 
 
-def objections(
-    result: Result, pairs: Sequence[Pair], *, drafts: Mapping[Arm, bool], own: bool, texts: int = 1
-) -> Iterator[Problem]:
+def objections(result: Result, pairs: Sequence[Pair], *, drafts: Mapping[Arm, bool], own: bool) -> Iterator[Problem]:
     """Everything that speaks against samples; `own` is whether this is the workload on which the profile must win.
 
     On any other workload a drafter may find nothing to draft, or nothing right: that is what the profile costs there.
-    `texts` is how many take turns at rates of their own for the comparator.
     """
     arms = {Arm.CANDIDATE: [one for one, _ in pairs], Arm.COMPARATOR: [other for _, other in pairs]}
-    yield from _drifted(result, pairs, texts)
+    yield from _drifted(result, pairs, drafts=drafts[Arm.COMPARATOR])
     for arm, samples in arms.items():
         yield from _cached(result, arm, samples)
         yield from _cut_short(result, arm, samples, most=max(each.tokens for pair in pairs for each in pair))
@@ -58,14 +55,14 @@ def _share(accepted: int, drafted: int) -> str:
     return "none" if not accepted else f"{accepted} ({accepted / drafted:.2%})"
 
 
-def _drifted(result: Result, pairs: Sequence[Pair], texts: int) -> Iterator[Problem]:
+def _drifted(result: Result, pairs: Sequence[Pair], *, drafts: bool) -> Iterator[Problem]:
     limit = LIMIT[result.clock]
-    ours, theirs = (ends([each.rate(result.clock) for each in arm], texts) for arm in zip(*pairs, strict=True))
+    ours, theirs = (ends(paces(arm, result.clock)) for arm in zip(*pairs, strict=True))
     if result.drift is None or ours is None or theirs is None or abs(result.drift) <= limit:
         return
     unit = result.clock.unit
     first, last = theirs
-    of = " of the same texts" if texts > 1 else ""
+    of = ", what it drafted evened out" if drafts else ""
     message = (
         f"the comparator went from {first:.2f} to {last:.2f} {unit} on {result.workload} ({result.drift:+.1%}), by the"
         f" medians of its first and last {ENDS} samples{of}; {limit:.0%} is the most"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from quadgen.measuring.bootstrap import LEVEL
-from quadgen.measuring.drifting import enough
+from quadgen.measuring.drifting import ENDS
 from quadgen.measuring.likeness import Pair
 from quadgen.measuring.objections import speculated
 from quadgen.measuring.result import Outcome, Result
@@ -21,15 +21,14 @@ _MOST: Final = 20
 
 
 def remarks(
-    result: Result, pairs: Sequence[Pair], *, drafts: Mapping[Arm, bool], own: bool, texts: int = 1, min_gain: float
+    result: Result, pairs: Sequence[Pair], *, drafts: Mapping[Arm, bool], own: bool, min_gain: float
 ) -> Iterator[Problem]:
-    """What a reader of the figures should know; `own` and `texts` as in `objections`."""
+    """What a reader of the figures should know; `own` as in `objections`."""
     if result.outcome is Outcome.UNDECIDED:
         yield _undecided(result, min_gain)
     if result.drift is None:
-        of = f" of {texts} texts" if texts > 1 else ""
-        message = f"{result.samples} samples{of} of {result.workload} are too few to see whether the machine changed"
-        hint = f"take {enough(texts)} or more: `--samples {enough(texts)}`"
+        message = f"{result.samples} samples of {result.workload} are too few to see whether the machine changed"
+        hint = f"take {2 * ENDS} or more: `--samples {2 * ENDS}`"
         yield Problem(code="baseline-drift", message=message, severity=Severity.NOTE, hint=hint)
     if not drafts[Arm.COMPARATOR]:
         yield from _wide(result)
