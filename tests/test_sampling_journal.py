@@ -44,10 +44,23 @@ def test_what_is_resumed_goes_on_at_its_end(tmp_path: Path) -> None:
     assert kept(tmp_path) == SAMPLES[:2]
 
 
-def test_nothing_is_there_where_it_is_not_resumed(tmp_path: Path) -> None:
+def test_without_resume_nothing_is_there_and_the_first_new_sample_replaces_what_was(tmp_path: Path) -> None:
     written(tmp_path)
     assert kept(tmp_path, resume=False) == []
-    assert kept(tmp_path) == []
+    assert kept(tmp_path) == SAMPLES
+    with Journal.opened(tmp_path, "key", resume=False) as journal:
+        assert journal.replaces == len(SAMPLES)
+        journal.add(SAMPLES[1])
+        assert journal.replaces == 0
+    assert kept(tmp_path) == SAMPLES[1:2]
+
+
+def test_what_is_forgotten_does_not_come_back(tmp_path: Path) -> None:
+    written(tmp_path)
+    with Journal.opened(tmp_path, "key", resume=True) as journal:
+        journal.forget({SAMPLES[1].turn})
+        assert journal.samples == [SAMPLES[0], SAMPLES[2]]
+    assert kept(tmp_path) == [SAMPLES[0], SAMPLES[2]]
 
 
 def test_samples_of_another_measurement_are_not_taken(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def measured(asked: Asked) -> Measured:
     key = measuring_key.key(ready, asking, asked)
     with Journal.opened(measuring_key.directory(os.environ), key, resume=asked.resume) as journal:
         taking = Taking(setup=setup, journal=journal)
+        taking.begin()
         found = _judged(taking, asking, asked, ready)
         outcome = Measured(
             subject=ready.subject,

@@ -41,6 +41,12 @@ class Taking:
             own=self._before.own + now.own,
         )
 
+    def begin(self) -> None:
+        """Say what becomes of samples that somebody may have meant to go on with."""
+        if number := self.journal.replaces:
+            how = f"to go on with them instead, stop this before that: {again(sys.argv[1:])}"
+            console.say(f"{number} samples of an earlier run of the same are replaced by the first new one; {how}")
+
     def taken(self, turns: Sequence[Turn], what: str) -> tuple[Sample, ...]:
         """The samples of all turns, those that are kept from before included.
 
@@ -66,6 +72,8 @@ class Taking:
             raise typer.Exit(Exit.ENVIRONMENT) from None
 
     def _kept(self) -> str:
+        if self.journal.replaces:
+            return f"no sample was taken yet, and {self.journal.replaces} are still kept: {again(sys.argv[1:])}"
         if self._progress is None or not self._progress.done:
             return "no sample was taken yet"
         return f"{self._progress.done} of {self._progress.total} samples are kept: {again(sys.argv[1:])}"

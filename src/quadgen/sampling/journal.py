@@ -8,7 +8,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -31,6 +31,8 @@ class Journal:
         self.path = path
         self.samples: list[Sample] = []
         """Those that are in the file, in the order in which they were taken."""
+        self.replaces = 0
+        """Samples of an earlier measurement that are still in the file, and go when the first one comes."""
         self._handle = handle
         self._header = header
         self._size = 0
@@ -41,8 +43,8 @@ class Journal:
     def opened(cls, directory: Path, key: str, *, resume: bool) -> Iterator[Self]:
         """The journal of the measurement whose samples `key` makes comparable, below a directory that may be missing.
 
-        With `resume` it begins with the samples that are there, else without any. Raises `Unavailable` where another
-        one measures by this key, and where it cannot be written.
+        With `resume` it begins with the samples that are there, else without any; see `replaces`. Raises `Unavailable`
+        where another one measures by this key, and where it cannot be written.
         """
         digest = hashlib.sha256(key.encode()).hexdigest()
         path = directory / f"{digest[:32]}.jsonl"
@@ -61,8 +63,19 @@ class Journal:
 
     def add(self, sample: Sample) -> None:
         """Keep one more. Raises `Unavailable` where it cannot be written; those before it stay."""
+        if self.replaces:
+            self._anew()
         self._write(json.dumps(asdict(sample), separators=(",", ":")).encode() + b"\n")
         self.samples.append(sample)
+
+    def forget(self, turns: Container[Turn]) -> None:
+        """Have the samples of these turns no more. Raises as `add` does."""
+        left = [sample for sample in self.samples if sample.turn not in turns]
+        if len(left) == len(self.samples):
+            return
+        self._anew()
+        for sample in left:
+            self.add(sample)
 
     def remove(self) -> None:
         """Forget all of them: what came of them is recorded. That the file stays there is no harm."""
@@ -74,20 +87,30 @@ class Journal:
 
     def _begin(self, *, resume: bool) -> None:
         try:
-            held = os.pread(self._handle, _MOST, 0) if resume else b""
+            held = os.pread(self._handle, _MOST, 0)
         except OSError as error:
             raise _unavailable("read", self.path, error) from error
-        if held.startswith(self._header):
-            self._size = len(self._header)
-            for line in held[self._size :].splitlines(keepends=True):
-                sample = _sample(line)
-                if sample is None:
-                    break
-                self._size += len(line)
-                self.samples.append(sample)
-        self._cut(self._size)
-        if not self._size:
-            self._write(self._header)
+        size = len(self._header)
+        found = []
+        for line in held[size:].splitlines(keepends=True) if held.startswith(self._header) else ():
+            sample = _sample(line)
+            if sample is None:
+                break
+            size += len(line)
+            found.append(sample)
+        if not found:
+            self._anew()
+        elif resume:
+            self._size, self.samples = size, found
+            self._cut(size)
+        else:
+            self.replaces = len(found)
+
+    def _anew(self) -> None:
+        """Begin a file without samples."""
+        self.samples, self.replaces, self._size = [], 0, 0
+        self._cut(0)
+        self._write(self._header)
 
     def _write(self, line: bytes) -> None:
         try:
