@@ -15,7 +15,7 @@ from quadgen.measuring.sample import Arm, Clock, Sample, Turn, turns
 from quadgen.problems import Rejected, Unavailable
 from quadgen.sampling.asking import ask
 from quadgen.sampling.journal import Journal
-from quadgen.sampling.run import FAINT, Failed, Progress, Setup, take
+from quadgen.sampling.run import FAINT, NEUTRAL, Failed, Progress, Setup, take
 from quadgen.server.failures import NoAnswer
 from sampled import Arms, Engine, Logged, sample
 
@@ -76,13 +76,11 @@ def test_the_servers_of_both_arms_take_turns_and_one_is_there_at_a_time(tmp_path
         assert [each for each in bench.asked(engine) if each[1] == 20] == timed
 
 
-def test_a_server_is_warmed_up_with_the_end_of_a_text_and_that_is_no_sample(tmp_path: Path) -> None:
+def test_a_server_is_warmed_up_with_a_text_that_no_round_has_and_that_is_no_sample(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     bench.take(BOTH[:1])
     warm, timed = bench.speculating.asked
-    assert (warm["n_predict"], timed["n_predict"]) == (8, 20)
-    assert timed["prompt"].endswith(warm["prompt"])
-    assert len(warm["prompt"]) < len(timed["prompt"])
+    assert (warm["prompt"], warm["n_predict"], timed["n_predict"]) == (NEUTRAL, 8, 20)
 
 
 def test_a_drafter_that_remembers_has_a_server_for_each_request_and_a_warm_up_that_leaves_nothing(
@@ -105,6 +103,29 @@ def test_as_production_has_it_both_have_one_server_and_a_whole_request_before(tm
     bench.take()
     assert opened(bench.story) == "+A +B -B -A"
     assert [body["n_predict"] for body in bench.speculating.asked] == [20] * 5
+
+
+def test_servers_that_are_kept_are_warmed_up_with_no_text_of_a_round(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, fresh=True, steady=True, texts=2)
+    bench.take()
+    assert [body["prompt"] for body in bench.speculating.asked][::5] == [NEUTRAL]
+
+
+def test_what_kept_servers_remembered_is_gone_and_their_rounds_are_taken_anew(tmp_path: Path) -> None:
+    of = turns(("copy",), range(4))
+    Bench(tmp_path, fresh=True, steady=True, texts=2).take(of[:6])
+    bench = Bench(tmp_path, fresh=True, steady=True, texts=2)
+    samples = bench.take(of, resume=True)
+    assert [each.turn for each in samples] == list(of)
+    assert bench.asked(bench.plain)[1:] == [("2 copy", 20), ("3 copy", 20)]
+    assert bench.told[0].done == 4
+    with Journal.opened(tmp_path, "key", resume=True) as journal:
+        assert sorted(each.turn.round for each in journal.samples) == [0, 0, 1, 1, 2, 2, 3, 3]
+    plain = Bench(tmp_path / "plain", steady=True)
+    plain.take(of[:5])
+    again = Bench(tmp_path / "plain", steady=True)
+    again.take(of, resume=True)
+    assert again.told[0].done == 5
 
 
 def test_servers_that_are_kept_end_before_a_text_comes_again(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from quadgen.measuring.sample import Arm, Clock, Sample, Turn, turns
 from quadgen.problems import Problem, Rejected
 from quadgen.sampling.journal import Journal
 from quadgen.sampling.opening import Opened, Started
-from quadgen.sampling.run import Failed, Progress, Setup, take
+from quadgen.sampling.run import FAINT, NEUTRAL, Failed, Progress, Setup, take
 
 pytestmark = [pytest.mark.loopback, pytest.mark.usefixtures("no_proxies")]
 
@@ -220,6 +220,21 @@ def test_what_is_interrupted_leaves_no_server_and_goes_on_where_it_was(tiny: Pat
     samples = taken(tmp_path, asked, of, lambda progress: told.append(progress.done))
     assert told == [3, 4]
     assert [each.turn for each in samples] == list(of)
+
+
+def test_a_warm_up_that_leaves_nothing_is_a_pass_over_one_token(tiny: Path) -> None:
+    prompt, tokens = FAINT
+    with server(tiny).opened() as opened:
+        answer = opened.server.post("/completion", {"prompt": prompt, "n_predict": tokens})
+    assert isinstance(answer, dict)
+    assert (answer["timings"]["prompt_n"], answer["timings"]["predicted_n"]) == (1, 1)
+
+
+def test_another_warm_up_drafts_so_that_passes_over_drafts_are_warm() -> None:
+    with server(parts.gemma(), "ngram-simple").opened() as opened:
+        answer = opened.server.post("/completion", {"prompt": NEUTRAL, "n_predict": 8, "temperature": 0})
+    assert isinstance(answer, dict)
+    assert answer["timings"]["draft_n"] > 0
 
 
 TYPES = pytest.mark.parametrize("types", ["ngram-cache", "ngram-mod", "ngram-map-k", "ngram-map-k4v"])

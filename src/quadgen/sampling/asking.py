@@ -94,13 +94,13 @@ def ask(
     )
 
 
-def warm(opened: Opened, prompt: str, tokens: int) -> None:
+def warm(opened: Opened, prompt: str | list[int], tokens: int) -> None:
     """Ask for what is thrown away. Raises `NoAnswer`."""
     for _ in opened.server.stream("/completion", _body(prompt, tokens)):
         pass
 
 
-def _body(prompt: str, tokens: int) -> dict[str, Any]:
+def _body(prompt: str | list[int], tokens: int) -> dict[str, Any]:
     return {
         "prompt": prompt, "n_predict": tokens, "temperature": 0, "seed": _SEED, "ignore_eos": True, "stop": [],
         "cache_prompt": False, "return_tokens": True, "stream": True,

@@ -22,19 +22,22 @@ from quadgen.server.process import Died, NotReady
 
 __all__ = ["Failed", "Progress", "Setup", "Spent", "take"]
 
-FAINT: Final = ("A", 1)
+FAINT: Final = ([0], 1)
 """Prompt and tokens of a warm-up that leaves nothing to a drafter whose state survives requests.
 
-Where one token is asked for nothing is drafted, and so ngram-cache reads nothing: it would pass over as many tokens of
-the next prompt (draft_one of common/speculative.cpp of llama.cpp b11434). ngram-mod takes no prompt that is shorter
+A prompt of ids is taken as it is (tokenize_mixed of tools/server/server-common.cpp of llama.cpp b11434), so that this
+is a pass over one token, as decoding has them; before the words of a prompt most vocabularies put a token. Where one
+token is asked for nothing is drafted, and so ngram-cache reads nothing: it would pass over as many tokens of
+the next prompt (draft_one of common/speculative.cpp). ngram-mod takes no prompt that is shorter
 than its n-grams (begin, there). ngram-map-k and ngram-map-k4v keep what they know of as many tokens as the prompt
 before had, and look for nothing in these of the next one (common_ngram_map_begin of common/ngram-map.cpp): after a
-prompt of 164 tokens, ngram-map-k drafted none of the 116 tokens of a copy that it drafts when it is fresh. A pass over
-one token is what has to be warm."""
-_TAIL: Final = 400
-"""Characters of a round's own text that warm a server up: its end, with which no prompt begins."""
+prompt of 164 tokens, ngram-map-k drafted none of the 116 tokens of a copy that it drafts when it is fresh."""
+_SAID: Final = "The ferry leaves the north pier at seven, calls at the mill and the bridge, and is back before noon."
+NEUTRAL: Final = " ".join(3 * [_SAID])
+"""What other servers are warmed up with. No workload has it, and a drafter that remembers it knows none of their
+answers; it says the same again, so that n-gram drafters draft, and passes over drafts get warm as well."""
 _WARM: Final = 8
-"""Tokens of that."""
+"""Tokens of that, unless the server is kept for all rounds."""
 _GONE: Final = 5.0
 """Seconds for a server that broke an answer off to be gone: an abort takes a while."""
 
@@ -94,10 +97,13 @@ def take(
 ) -> tuple[Sample, ...]:
     """Take those of `turns` that the journal does not have, and return the samples of all of them in their order.
 
+    Where drafters remember and servers are kept, turns that share them are taken anew unless all are there: nobody
+    gives a server its memory back.
     Servers are started in the order of the turns. `notify` is told before each sample and at the end. Raises `Failed`;
     `Rejected` with `not-speculating` or `unreadable-metrics`; `Unavailable` of the journal. Nothing that was started
     is left, whatever ends it.
     """
+    journal.forget(_begun(setup, turns, journal))
     taken = {sample.turn: sample for sample in journal.samples}
     course = Course(total=len(turns), left=[turn for turn in turns if turn not in taken])
     for part in _parts(setup, tuple(course.left)):
@@ -123,6 +129,14 @@ def _parts(setup: Setup, turns: Sequence[Turn]) -> Iterator[tuple[Turn, ...]]:
     """The turns for which servers are kept."""
     for _, group in groupby(turns, key=lambda turn: setup.texts and turn.round // setup.texts):
         yield tuple(group)
+
+
+def _begun(setup: Setup, turns: Sequence[Turn], journal: Journal) -> frozenset[Turn]:
+    """Turns that are there, of servers that were ended before they were asked all that they were to be."""
+    if not setup.steady or setup.texts is None:
+        return frozenset()
+    there = frozenset(sample.turn for sample in journal.samples)
+    return frozenset(turn for part in _parts(setup, turns) if not there.issuperset(part) for turn in part)
 
 
 def _visits(setup: Setup, turns: Sequence[Turn]) -> Iterator[tuple[Turn, ...]]:
@@ -163,11 +177,11 @@ def _ready(setup: Setup, turn: Turn, stack: ExitStack, course: Course) -> Opened
     return opened
 
 
-def _warming(setup: Setup, turn: Turn) -> tuple[str, int]:
+def _warming(setup: Setup, turn: Turn) -> tuple[str | list[int], int]:
     """Prompt and tokens of the request that is thrown away."""
     if setup.is_fresh(turn.arm):
         return FAINT
-    return setup.prompt(turn.workload, turn.round)[-_TAIL:], setup.tokens if setup.steady else _WARM
+    return NEUTRAL, setup.tokens if setup.steady else _WARM
 
 
 def _sampled(setup: Setup, turn: Turn, opened: Opened, course: Course) -> Sample:
