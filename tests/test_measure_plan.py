@@ -223,9 +223,18 @@ def test_the_script_runs_each_command_and_fails_in_the_end_where_one_did(tmp_pat
     assert script(tmp_path, TWO, "a", FAILS="0").returncode == 0
 
 
-def test_the_script_ends_where_a_run_was_interrupted(tmp_path: Path) -> None:
-    done = script(tmp_path, TWO, "a", FAILS="130")
-    assert (done.returncode, len(done.stdout.splitlines())) == (130, 2)
+@pytest.mark.parametrize("status", [129, 130, 143])
+def test_the_script_ends_where_a_run_was_interrupted(tmp_path: Path, status: int) -> None:
+    done = script(tmp_path, TWO, "a", FAILS=str(status))
+    assert (done.returncode, len(done.stdout.splitlines())) == (status, 2)
+
+
+@pytest.mark.parametrize("name", ["esac", "in", "case"])
+def test_a_host_that_is_called_as_a_word_of_the_shell_is_a_host(tmp_path: Path, name: str) -> None:
+    done = script(tmp_path, fleet({name: host(MAP), "idle": host()}), name)
+    assert done.stdout == f"<measure><--fleet><fleet.yml><{name}/s0><--profile><map>\n"
+    idle = script(tmp_path, fleet({"a": host(MAP), name: host(MAP)}), name)
+    assert (idle.returncode, idle.stdout) == (0, "")
 
 
 def test_the_script_asks_for_texts_before_anything_is_measured(tmp_path: Path) -> None:

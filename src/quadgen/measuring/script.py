@@ -23,9 +23,9 @@ run() {{
     printf 'quadgen: measuring on %s\\n' "$host: $*" >&2
     status=0
     "$@" </dev/null || status=$?
-    if [ "$status" -eq 130 ]; then
-        exit 130
-    fi
+    case $status in
+    129 | 130 | 143) exit "$status" ;; # stopped by SIGHUP, SIGINT or SIGTERM
+    esac
     if [ "$status" -ne 0 ]; then
         failed=$((failed + 1))
     fi
@@ -72,12 +72,18 @@ def as_shell(plan: Plan) -> str:
 
 
 def _host(host: str, runs: Sequence[Run]) -> str:
-    return "".join(f"{line}\n" for line in (f"{shlex.quote(host)})", *_lines(runs), "    ;;"))
+    return "".join(f"{line}\n" for line in (f"{_pattern(host)})", *_lines(runs), "    ;;"))
+
+
+def _pattern(host: str) -> str:
+    """A host before its `)`: always in quotes, since `esac` is a word of the shell there."""
+    quoted = shlex.quote(host)
+    return quoted if quoted != host else f"'{host}'"
 
 
 def _others(plan: Plan) -> str:
     """The hosts that have nothing to do, which is no failure."""
-    names = [shlex.quote(host) for host in plan.every if host not in plan.hosts]
+    names = [_pattern(host) for host in plan.every if host not in plan.hosts]
     if not names:
         return ""
     said = """    printf 'quadgen: nothing is to be measured on %s\\n' "$host" >&2"""
