@@ -170,6 +170,39 @@ def test_the_pace_of_a_machine_is_above_zero_whatever_was_drafted_and_scales_wit
     assert [each * factor for each in scaled] == pytest.approx(once, rel=1e-6)
 
 
+def test_a_gain_that_the_drafts_cannot_have_made_is_no_evidence() -> None:
+    half = {"drafted": 150, "accepted": 100, "seconds": 1.0}
+    (problem,) = against(candidate=half, comparator={"seconds": 5.0})
+    assert said((problem,)) == [
+        (
+            "error[unexplained-gain]: the candidate is 5.00 times as fast on copy, and a pass of it yielded 2.01 tokens:"
+            " its drafts cannot have made it so"
+        )
+    ]
+    assert against(candidate=half, comparator={"seconds": 2.1}) == ()
+    other = verdict(
+        samples(candidate=half, comparator={"seconds": 5.0, "drafted": 9, "accepted": 9}), comparator_drafts=True
+    )
+    assert other.objections == ()
+
+
+def test_without_a_draft_nothing_is_gained() -> None:
+    nothing = {"drafted": 0, "accepted": 0, "rounds": 0, "seconds": FASTER}
+    found = verdict(samples(candidate=nothing, comparator={"seconds": STEADY}), own="prose")
+    assert [each.code for each in found.objections] == ["unexplained-gain"]
+
+
+def test_a_comparator_that_waits_for_processors_is_seen_where_their_seconds_are_counted() -> None:
+    waits = {"seconds": [each * 3 for each in STEADY], "cpu_seconds": STEADY}
+    found = verdict(samples(candidate={"seconds": FASTER, "cpu_seconds": FASTER}, comparator=waits), clock=Clock.CPU)
+    assert said(found.remarks) == [
+        (
+            "warning[unequal-share]: on copy the candidate had 1.00 processors while it generated, and the comparator 0.33:"
+            " they were not treated alike"
+        )
+    ]
+
+
 @pytest.mark.parametrize("arm", ["candidate", "comparator"])
 def test_a_loop_is_no_evidence_whichever_arm_says_it(arm: str) -> None:
     outputs = [LOOP if number in (1, 4) else tuple(range(200)) for number in range(7)]

@@ -42,6 +42,8 @@ ELSEWHERE = {
     "truncated",  # of samples
     "unasked-drafts",  # of samples
     "undecided",  # of samples
+    "unequal-share",  # of samples
+    "unexplained-gain",  # of samples
     "unreadable-agreement",  # of what agreement printed
     "unreadable-help",  # of a help text
     "unreadable-log",  # of a server's log

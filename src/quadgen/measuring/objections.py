@@ -1,16 +1,19 @@
 """Why the samples of a workload are no evidence, whatever they come to."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
 from typing import Final
 
 from quadgen.agreeing.loops import loop
 from quadgen.evidence.row import LEAST_ACCEPTANCE
 from quadgen.measuring.drifting import ENDS, LIMIT, ends, paces
 from quadgen.measuring.likeness import Pair
-from quadgen.measuring.result import Result
+from quadgen.measuring.result import Outcome, Result
 from quadgen.measuring.sample import Arm, Sample
 from quadgen.problems import Problem
 
+BEYOND: Final = 1.1
+"""How far a gain may be above what its drafts explain: by noise, and by what a first token costs."""
 _QUOTED: Final = 48
 """Characters that are shown of a loop, from its end."""
 
@@ -22,6 +25,8 @@ def objections(result: Result, pairs: Sequence[Pair], *, drafts: Mapping[Arm, bo
     """
     arms = {Arm.CANDIDATE: [one for one, _ in pairs], Arm.COMPARATOR: [other for _, other in pairs]}
     yield from _drifted(result, pairs, drafts=drafts[Arm.COMPARATOR])
+    if result.outcome is Outcome.WINS and not drafts[Arm.COMPARATOR]:
+        yield from _unexplained(result, pairs)
     for arm, samples in arms.items():
         yield from _cached(result, arm, samples)
         yield from _cut_short(result, arm, samples, most=max(each.tokens for pair in pairs for each in pair))
@@ -70,6 +75,27 @@ def _drifted(result: Result, pairs: Sequence[Pair], *, drafts: bool) -> Iterator
     notes = (f"the candidate went from {ours[0]:.2f} to {ours[1]:.2f} {unit} meanwhile",)
     hint = "let other work end and clocks and temperature come to rest, then measure again"
     yield Problem(code="baseline-drift", message=message, notes=notes, hint=hint)
+
+
+def _unexplained(result: Result, pairs: Sequence[Pair]) -> Iterator[Problem]:
+    """A gain that the drafts cannot have made: then the comparator was held up, from its first sample to its last.
+
+    A pass that verifies drafts yields one token and those that are accepted, and takes no less than one that yields
+    one token; so no pair is further apart than the candidate's tokens of a pass.
+    """
+    gains = [one.rate(result.clock) / other.rate(result.clock) for one, other in pairs]
+    most = [one.tokens / max(1, one.tokens - one.accepted) for one, _ in pairs]
+    if median(gain / bound for gain, bound in zip(gains, most, strict=True)) <= BEYOND:
+        return
+    message = (
+        f"the candidate is {median(gains):.2f} times as fast on {result.workload}, and a pass of it yielded"
+        f" {median(most):.3g} tokens: its drafts cannot have made it so"
+    )
+    hint = (
+        "something held the comparator up: see that both have the same processors, cards, limits and priority, and"
+        " nothing else the machine"
+    )
+    yield Problem(code="unexplained-gain", message=message, hint=hint)
 
 
 def _cached(result: Result, arm: Arm, samples: Sequence[Sample]) -> Iterator[Problem]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 from typing import Final
 
 from quadgen.measuring.bootstrap import LEVEL
@@ -16,6 +17,9 @@ from quadgen.problems import Problem, Severity
 WIDE: Final = 1.25
 """Fastest / slowest sample of one arm and one text from which something else has had a part in them: on an idle
 machine they lie within a few percent."""
+UNEQUAL: Final = 1.5
+"""Processors that one arm had, as a multiple of the other's, from which they were not treated alike: they take turns,
+so that other work meets both."""
 _MOST: Final = 20
 """Times the samples that there are: asking for more than that is no advice."""
 
@@ -32,6 +36,7 @@ def remarks(
         yield Problem(code="baseline-drift", message=message, severity=Severity.NOTE, hint=hint)
     if not drafts[Arm.COMPARATOR]:
         yield from _wide(result)
+    yield from _unequal(result, pairs)
     for arm, samples in zip(Arm, zip(*pairs, strict=True), strict=True):
         if drafts[arm] and not own:
             for problem in speculated(result.workload, arm, samples):
@@ -81,6 +86,25 @@ def _wide(result: Result) -> Iterator[Problem]:
         other = "keep the machine free of it" if result.clock is Clock.WALL else "give the server one thread"
         hint = f"{other}, or take more samples"
         yield Problem(code="wide-spread", message=message, severity=Severity.WARNING, hint=hint)
+
+
+def _unequal(result: Result, pairs: Sequence[Pair]) -> Iterator[Problem]:
+    """CPU seconds hide that a server waited for a processor, and say so beside its own clock."""
+    shares = [
+        [each.cpu_seconds / each.seconds for each in arm if each.cpu_seconds is not None]
+        for arm in zip(*pairs, strict=True)
+    ]
+    if result.clock is Clock.WALL or not all(shares):
+        return
+    ours, theirs = map(median, shares)
+    if max(ours, theirs) / min(ours, theirs) <= UNEQUAL:
+        return
+    message = (
+        f"on {result.workload} the candidate had {ours:.2f} processors while it generated, and the comparator"
+        f" {theirs:.2f}: they were not treated alike"
+    )
+    hint = "see that both have the same limits and priority, and nothing else the machine"
+    yield Problem(code="unequal-share", message=message, severity=Severity.WARNING, hint=hint)
 
 
 def _different(result: Result) -> Iterator[Problem]:
