@@ -12,10 +12,11 @@ from fleets import flow
 from planned import compiled, fleet, host, needed
 from quadgen.cli.measure_plan import shown
 from quadgen.evidence import Setting
-from quadgen.measuring.amount import SAMPLES, amount
+from quadgen.measuring.amount import amount
 from quadgen.measuring.needs import Unhelped
 from quadgen.measuring.plan import plan
 from quadgen.measuring.plan_text import as_text
+from quadgen.measuring.sample import SAMPLES
 from quadgen.measuring.script import as_shell
 
 MAP = ("new", "m", "map")

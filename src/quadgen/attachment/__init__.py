@@ -6,7 +6,6 @@ with the first alone is the drafter's. Whether anybody measured it is beside the
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from quadgen.attachment.adding import adding
 from quadgen.attachment.deciding import key
@@ -18,12 +17,10 @@ from quadgen.locating import located
 from quadgen.pipeline import Compiled
 from quadgen.problems import Problem, Severity
 from quadgen.resolution import Resolution
+from quadgen.resolve import EVIDENCE
 from quadgen.speculation import BUILTIN
 
 __all__ = ["About", "Attachment", "Drafter", "Finding", "attachable"]
-
-_EVIDENCE: Final = frozenset({"measured-loss", "unmeasured-combination", "stale-build", "other-device"})
-"""Codes of what the ledger says of a profile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +68,7 @@ def attachable(compiled: Compiled, host: str, service: str | None, drafter: Draf
     trial = tried(target(compiled, host, service), drafter)
     known = {key(each) for each in trial.before}
     fresh = [each for each in trial.drafting.problems if key(each) not in known]
-    evidence = [each for each in fresh if each.code in _EVIDENCE]
+    evidence = [each for each in fresh if each.code in EVIDENCE]
     unsure = [each for each in fresh if _is_unsure(each, trial)]
     problems = [each for each in fresh if each not in evidence and each not in unsure]
     findings = found(trial, problems, unsure)

@@ -7,6 +7,7 @@ import typer
 from quadgen.cli import measuring_options as options
 from quadgen.cli.exits import Exit
 from quadgen.cli.measuring_options import Form
+from quadgen.measuring.sample import SAMPLES
 from quadgen.problems import Unavailable
 
 
@@ -30,7 +31,7 @@ def command(  # noqa: PLR0913, PLR0917 - each parameter is an option
     device: options.DeviceOption = None,
     api_key_file: options.MeasuredKeyOption = None,
     workload: options.WorkloadOption = None,
-    samples: options.SamplesOption = 7,
+    samples: options.SamplesOption = SAMPLES,
     tokens: options.TokensOption = 200,
     steady: options.SteadyOption = False,
     together: options.TogetherOption = False,

@@ -10,6 +10,7 @@ from typing import Any, Final
 import typer
 
 from quadgen.fleet.kinds import BACKENDS
+from quadgen.measuring.sample import SAMPLES
 
 STDOUT: Final = "-"
 
@@ -45,7 +46,7 @@ class Asked:
     device: str | None = field(default=None, metadata={"option": "--device"})
     api_key_file: str | None = field(default=None, metadata={"option": "--api-key-file"})
     workloads: tuple[str, ...] = field(default=(), metadata={"option": "--workload"})
-    samples: int = 7
+    samples: int = SAMPLES
     tokens: int = 200
     steady: bool = field(default=False, metadata={"option": "--steady"})
     together: bool = field(default=False, metadata={"option": "--together"})

@@ -1,12 +1,10 @@
 """How much a measurement asks, counted in servers and requests: seconds depend on the machine."""
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from quadgen.engines.drafters import CARRYING
 from quadgen.evidence import Setting
-
-SAMPLES: Final = 7
-"""Rounds that are measured unless told otherwise; as many again confirm a win."""
+from quadgen.measuring.sample import SAMPLES
 
 
 class Amount(NamedTuple):

@@ -5,7 +5,7 @@ Both are decided by the rules of a render, for whose next run the row is meant. 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 from quadgen.attachment.deciding import Outcome, advisory, decided, key, undecided
 from quadgen.attachment.target import Target, target
@@ -16,12 +16,9 @@ from quadgen.locating import located
 from quadgen.pipeline import Compiled
 from quadgen.problems import Problem, Rejected, Severity
 from quadgen.resolution import Resolution
-from quadgen.resolve import Gate
+from quadgen.resolve import EVIDENCE, Gate
 from quadgen.resolve.report import unknown
 from quadgen.speculation import ProfileSpec
-
-EVIDENCE: Final = frozenset({"measured-loss", "unmeasured-combination", "stale-build", "other-device"})
-"""Codes of what the ledgers say of a profile, which is no obstacle to measuring it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,9 @@ from quadgen.engines.registry import ENGINES
 from quadgen.evidence import Kind, Ledger, Request, Row, Verdict, quoted, verdict
 from quadgen.evidence.match import same_model
 from quadgen.locating import owner
-from quadgen.measuring.arms import EVIDENCE
 from quadgen.pipeline import Compiled
 from quadgen.problems import Problem, Severity
-from quadgen.resolve.gate import Asked
+from quadgen.resolve.gate import EVIDENCE, Asked
 
 _LATEST: Final = "9999-12-31"
 """A row that is measured now is newer than all that are there."""

@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+SAMPLES: Final = 7
+"""Rounds that are measured unless told otherwise; as many again confirm a win."""
 
 
 class Arm(StrEnum):

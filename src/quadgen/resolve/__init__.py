@@ -15,11 +15,11 @@ from quadgen.problems import Collector, Problem
 from quadgen.resolution import Host, Resolution
 from quadgen.resolve import cards, catalog, choice, clashes, files, memory
 from quadgen.resolve.catalog import Catalog, Tables
-from quadgen.resolve.gate import Gate
+from quadgen.resolve.gate import EVIDENCE, Gate
 from quadgen.resolve.report import Reporter, unknown
 from quadgen.resolve.service import resolve as resolve_service
 
-__all__ = ["Catalog", "Gate", "Resolved", "evidence_policy", "of_host", "resolve"]
+__all__ = ["EVIDENCE", "Catalog", "Gate", "Resolved", "evidence_policy", "of_host", "resolve"]
 
 _OLDEST_QUADLET = "4.4"
 """The first Podman with a Quadlet generator; Debian 12's 4.3.1 has none."""

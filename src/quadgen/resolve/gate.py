@@ -1,7 +1,7 @@
 """The gate: a profile becomes a setting only where it is a floor or where a measurement says that it wins."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from quadgen.engines.draft_settings import bounds
 from quadgen.engines.drafters import drafts, lookups
@@ -30,6 +30,9 @@ from quadgen.resolve.recorded import against
 from quadgen.resolve.report import Reporter, unknown
 from quadgen.resolve.structure import Wish
 from quadgen.speculation import BUILTIN, ProfileSpec
+
+EVIDENCE: Final = frozenset({"measured-loss", "unmeasured-combination", "stale-build", "other-device"})
+"""Codes of what the ledgers say of a profile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
