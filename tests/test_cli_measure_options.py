@@ -37,6 +37,8 @@ URLS = ("--url", "http://127.0.0.1:1", "--against-url", "http://127.0.0.1:2")
         ((*ALONE, "-o", ""), "Invalid value for --output: name a ledger, or - for standard output"),
         ((*ALONE, "--samples", "2"), "Invalid value for '--samples': "),
         (("--plan", "fleet.yml", "claw"), "Invalid value for HOST[/SERVICE]|MODEL: --plan runs nothing"),
+        (("--plan", "fleet.yml", "--samples", "9"), "Invalid value for --samples: --plan runs nothing"),
+        (("--plan", "fleet.yml", "--tokens", "64"), "Invalid value for --tokens: --plan runs nothing"),
         (("--plan", "fleet.yml", "--profile", "copy"), "Invalid value for --profile: --plan runs nothing"),
     ],
 )

@@ -7,7 +7,7 @@ import typer
 from quadgen.cli import measuring_options as options
 from quadgen.cli.exits import Exit
 from quadgen.cli.measuring_options import Form
-from quadgen.measuring.sample import SAMPLES
+from quadgen.measuring.sample import SAMPLES, TOKENS
 from quadgen.problems import Unavailable
 
 
@@ -32,7 +32,7 @@ def command(  # noqa: PLR0913, PLR0917 - each parameter is an option
     api_key_file: options.MeasuredKeyOption = None,
     workload: options.WorkloadOption = None,
     samples: options.SamplesOption = SAMPLES,
-    tokens: options.TokensOption = 200,
+    tokens: options.TokensOption = TOKENS,
     steady: options.SteadyOption = False,
     together: options.TogetherOption = False,
     no_confirm: options.NoConfirmOption = False,

@@ -10,7 +10,7 @@ from typing import Any, Final
 import typer
 
 from quadgen.fleet.kinds import BACKENDS
-from quadgen.measuring.sample import SAMPLES
+from quadgen.measuring.sample import SAMPLES, TOKENS
 
 STDOUT: Final = "-"
 
@@ -47,7 +47,7 @@ class Asked:
     api_key_file: str | None = field(default=None, metadata={"option": "--api-key-file"})
     workloads: tuple[str, ...] = field(default=(), metadata={"option": "--workload"})
     samples: int = SAMPLES
-    tokens: int = 200
+    tokens: int = TOKENS
     steady: bool = field(default=False, metadata={"option": "--steady"})
     together: bool = field(default=False, metadata={"option": "--together"})
     no_confirm: bool = field(default=False, metadata={"option": "--no-confirm"})
@@ -81,13 +81,17 @@ class Asked:
         for each in fields(self):
             if each.metadata and getattr(self, each.name) not in (None, (), False):
                 yield each.metadata["option"]
+        if self.samples != SAMPLES:
+            yield "--samples"
+        if self.tokens != TOKENS:
+            yield "--tokens"
 
     def value(self, option: str) -> Any:  # noqa: ANN401 - an option's own type
         """What was written for an option."""
         return next(getattr(self, each.name) for each in fields(self) if each.metadata.get("option") == option)
 
 
-_HOW: Final = frozenset({"--workload", "--no-confirm", "--resume", "--output"})
+_HOW: Final = frozenset({"--workload", "--samples", "--tokens", "--no-confirm", "--resume", "--output"})
 _STARTED: Final = frozenset({"--steady", "--together", "--server"})
 _NAMED: Final = frozenset({"--profile", "--draft-n-max", "--draft-model", "--model-id", "--backend", "--build"})
 _TAKES: Final[Mapping[Mode, frozenset[str]]] = MappingProxyType({

@@ -51,7 +51,7 @@ def _of_host(runs: Sequence[Run]) -> Iterator[str]:
         for unlike in run.unlike:
             yield f"    {_unlike(unlike, run.own)}"
         starts, requests = run.amount
-        yield f"    {starts} starts of a server, {requests} timed requests; as many again at most, to confirm a win"
+        yield f"    {starts} starts of a server, {requests} timed requests; up to as many again for a win"
         for name in run.files:
             yield f"    FILE: texts of the workload {name}"
 

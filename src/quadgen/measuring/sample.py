@@ -6,6 +6,8 @@ from typing import Final
 
 SAMPLES: Final = 7
 """Rounds that are measured unless told otherwise; as many again confirm a win."""
+TOKENS: Final = 200
+"""Tokens of an answer unless told otherwise."""
 
 
 class Arm(StrEnum):
