@@ -2,12 +2,16 @@
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Final
 
 from quadgen.cli.measuring_values import Judged, Measured, Prepared
 from quadgen.evidence import Row
 from quadgen.measuring.rows import About, row
+from quadgen.server.address import address
+
+_ADDRESSES: Final = ("--url", "--against-url")
 
 
 def rows(measured: Measured, ready: Prepared, taken: frozenset[str]) -> Mapping[str, Row]:
@@ -41,5 +45,23 @@ def _about(measured: Measured, ready: Prepared, each: Judged) -> About:
 
 
 def _command(words: Sequence[str]) -> str:
-    """What was typed, on one line; that it went on with samples of before changes nothing."""
-    return shlex.join(["quadgen", *(word for word in words if word != "--resume")])
+    """What was typed, without passwords: a ledger is in git. That it went on with samples of before changes nothing."""
+    return shlex.join(["quadgen", *(word for word in _open(words) if word != "--resume")])
+
+
+def _open(words: Sequence[str]) -> Iterator[str]:
+    before = ""
+    for word in words:
+        name, says, value = word.partition("=")
+        if before in _ADDRESSES:
+            yield _shown(word)
+        elif name in _ADDRESSES and says:
+            yield f"{name}={_shown(value)}"
+        else:
+            yield word
+        before = word
+
+
+def _shown(url: str) -> str:
+    found = address(url)
+    return url if found.user is None else found.base
