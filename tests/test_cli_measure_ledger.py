@@ -92,6 +92,17 @@ def test_rows_that_cannot_be_written_in_the_end_are_a_ledger_of_their_own(here: 
     assert [row["id"] for row in load("x", found.text.encode()).data["measurements"]] == ["claw-copy"]
 
 
+def test_rows_for_what_is_no_ledger_any_more_are_a_ledger_of_their_own(here: Path) -> None:
+    (here / "own.yml").write_text("version: 1\nmeasurements: half a li", encoding="utf-8")
+    found = record("own.yml", made, frozenset())
+    assert found.ledger is None
+    assert found.failed is not None
+    assert "measurements" in found.failed
+    assert found.text is not None
+    assert "claw-copy" in found.text
+    assert (here / "own.yml").read_text(encoding="utf-8").endswith("half a li")
+
+
 def test_rows_for_standard_output_are_a_ledger_and_no_failure() -> None:
     found = record(None, made, frozenset({"claw-copy"}))
     assert (found.ledger, found.failed) == (None, None)

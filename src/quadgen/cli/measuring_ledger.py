@@ -15,7 +15,7 @@ from quadgen.evidence import Row, read_ledger
 from quadgen.evidence.text import appended, listed
 from quadgen.measuring.ledgers import ledger, reads
 from quadgen.pipeline import Compiled
-from quadgen.problems import Collector, Unavailable
+from quadgen.problems import Collector, Rejected, Unavailable
 
 Making = Callable[[frozenset[str]], Mapping[str, Row]]
 """Gives rows by workload whose ids are none of those that are taken."""
@@ -95,7 +95,7 @@ def record(path: str | None, making: Making, taken: frozenset[str]) -> Recorded:
         return Recorded(rows=first, ledger=path)
     try:
         files.append(path, change)
-    except Unavailable as error:
+    except (Unavailable, Rejected) as error:  # it may have become no ledger meanwhile
         return Recorded(rows=made or first, ledger=None, failed=str(error))
     return Recorded(rows=made, ledger=path)
 
