@@ -88,7 +88,7 @@ class Asked:
 
     def value(self, option: str) -> Any:  # noqa: ANN401 - an option's own type
         """What was written for an option."""
-        return next(getattr(self, each.name) for each in fields(self) if each.metadata.get("option") == option)
+        return next((getattr(self, each.name) for each in fields(self) if each.metadata.get("option") == option), None)
 
 
 _HOW: Final = frozenset({"--workload", "--samples", "--tokens", "--no-confirm", "--resume", "--output"})
@@ -137,6 +137,7 @@ def check(asked: Asked, *, shell: bool) -> None:
     for option in asked.given():
         if option not in _TAKES[mode]:
             raise _bad(option, f"goes with {_HOME[option]} alone" if mode is Mode.ALONE else _WHY[mode])
+        _text(option, asked.value(option))
     for option, why in _NEEDS[mode]:
         if not asked.value(option):
             raise _bad(option, why)
@@ -148,6 +149,14 @@ def check(asked: Asked, *, shell: bool) -> None:
         raise _bad("--together", "--steady keeps both running as well: one of the two")
     _ = asked.words
     _names(asked)
+
+
+def _text(option: str, value: object) -> None:
+    """Refuse bytes that are no text, which no row, plan or script could hold."""
+    try:
+        "".join(map(str, value if isinstance(value, tuple) else (value,))).encode()
+    except UnicodeEncodeError:
+        raise _bad(option, "this is not UTF-8, and rows are") from None
 
 
 def _names(asked: Asked) -> None:
