@@ -141,6 +141,11 @@ def test_arguments_that_fields_of_a_fleet_say_are_taken_all_the_same() -> None:
         ),
         ("ngram-mod,ngram-mod", "", {}, "unexpected-value", "--profile names a type twice", None),
         ("ngram-mod", "--nonsense", {}, "unknown-flag", "llama-server b11434 has no --nonsense", None),
+        (
+            "ngram-mod", "-np 3x", {}, "unexpected-value",
+            "--parallel takes a whole number from 1 to 256, in plain decimal digits", None,
+        ),
+        ("ngram-mod", "--api-key x", {}, "literal-secret", "a key in --server-args is a key in git", None),
         ("ngram-mod", "-c 512", {}, "duplicate-flag", "-c is given already: --ctx-size 32768", "use --context"),
         (
             "ngram-mod", "--spec-draft-n-max 3", {}, "speculation-outside-profile",
@@ -162,6 +167,7 @@ def test_a_refusal_speaks_of_the_options(
     found = refused(profile, said, **more)
     assert (found.code, found.message.removeprefix("--server-args: ")) == (code, message)
     assert hint is None or found.hint == hint
+    assert "{" not in (found.hint or "")
     assert "`" not in f"{found.message} {found.hint}"
 
 

@@ -38,7 +38,7 @@ _RULES: Final = frozenset({"--fit", "--n-gpu-layers"})
 _OPTIONS: Final[Mapping[str, str]] = {
     "context": "--context", "profile": "--profile", "backend": "--backend", "draft_model": "--draft-model",
     "spec_types": "--profile", "draft_n_max": "--draft-n-max", "against": "--against", "binary": "--server",
-    "build": "--build",
+    "build": "--build", "slots": "--parallel", "devices": "--device", "extra_args": "--server-args",
 }  # fmt: skip
 """Which option a field was made of; any other field of the host was made of --server-args."""
 _QUOTED: Final = re.compile(r"`(\w+)`")
@@ -231,7 +231,7 @@ def _of_options(problem: Problem) -> Problem:
     message, hint = _in_options(problem.message), _in_options(problem.hint or "")
     if "--" not in message:
         message = f"{_option(problem)}: {message}"
-    speaks = hint and "`" not in hint  # else of fields that no option stands for
+    speaks = hint and not any(sign in hint for sign in "`{")  # else of fields that no option stands for
     return replace(
         problem, message=message, hint=hint if speaks else None, file=None, path=None, place=None, label="", host=None,
         service=None,
