@@ -1,6 +1,7 @@
 """`quadgen measure --plan`: which runs, on which host, in words, as JSON and as a script that runs there."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from fleets import flow
+from pages import read
 from planned import compiled, fleet, host, needed
 from quadgen.cli.measure_plan import shown
 from quadgen.evidence import Setting
@@ -182,6 +184,10 @@ def test_as_json_a_plan_has_all_that_a_program_needs(tmp_path: Path) -> None:
     assert (each["setting"], each["against"], each["workloads"]) == ("ngram-map-k", "none", ["copy"])
     assert (each["starts"], each["requests"]) == (4 * SAMPLES, 6 * SAMPLES), "ngram-map-k remembers"
     assert [each["host"] for each in found["elsewhere"]] == ["c"]
+    page = read("docs/measure.md").partition("\n## What a fleet needs\n")[2].partition("\n## ")[0]
+    listed = dict(re.findall(r"(?m)^\| `(\w+)` \| (.+) \|$", page))
+    assert listed.keys() == found.keys()
+    assert {"host", "runs", *each} <= set(re.findall(r"`(\w+)`", listed["hosts"]))
 
 
 def test_a_drafter_that_remembers_takes_a_server_for_each_request() -> None:
