@@ -119,6 +119,19 @@ def test_a_loss_is_said_and_a_loss_on_another_build_is_measured_again() -> None:
     assert len(commands(of, {**lost, "build": "b10715"})) == 1
 
 
+@pytest.mark.parametrize(
+    ("interval", "min_gain", "kind"),
+    [([0.9, 1.2], 1.0, Unhelped.UNDECIDED), ([1.02, 1.2], 1.05, Unhelped.UNDECIDED),
+     ([0.9, 1.0], 1.0, Unhelped.LOSES), ([1.02, 1.05], 1.05, Unhelped.LOSES)],
+)  # fmt: skip
+def test_what_is_undecided_is_no_loss(interval: list[float], min_gain: float, kind: Unhelped) -> None:
+    of = fleet({"a": host(MAP)})
+    of["policy"] = {"min_gain": min_gain}
+    found = needed(of, [{**WON, "ratio": 1.0 if interval[0] < 1 else 1.04, "interval": interval}])
+    assert (found.runs, [each.kind for each in found.left]) == ((), [kind])
+    assert ("more --samples may tell:\n  map of a/s0: ngram-map-k" in as_text(found)) == (kind is Unhelped.UNDECIDED)
+
+
 def test_what_no_row_can_be_of_is_left_with_the_reason() -> None:
     of = fleet({"a": host(("bare", "m", "map")), "b": host(MAP, cards=["Card X", "Card Y"])})
     assert sum(len(run.serves) for run in needed(of).runs) == 2, "unmeasured ones are helped all the same"

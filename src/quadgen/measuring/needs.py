@@ -33,6 +33,8 @@ class Unhelped(StrEnum):
 
     LOSES = "loses"
     """It was measured, and does not win: there is nothing to bring."""
+    UNDECIDED = "undecided"
+    """It was measured, and its samples tell neither: the same run with more of them may."""
     REFUSED = "refused"
     """The fleet is refused for something else as well, which has to be mended first."""
     UNDECIDABLE = "undecidable"
@@ -145,7 +147,7 @@ def _left(need: Need, errors: "_Errors") -> tuple[Unhelped, str] | None:
     if unmeasurable is not None:
         return Unhelped.UNMEASURABLE, unmeasurable
     if found.row is not None and not (found.build_differs or found.device_differs):
-        return Unhelped.LOSES, quoted(found.row)
+        return _measured(found.row, request.policy.min_gain), quoted(found.row)
     wrong = errors.of(need)
     if wrong:
         more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
@@ -153,6 +155,12 @@ def _left(need: Need, errors: "_Errors") -> tuple[Unhelped, str] | None:
     if need.goal <= grade(found):
         return Unhelped.UNDECIDABLE, _undecidable(request)
     return None
+
+
+def _measured(row: Row, min_gain: float) -> Unhelped:
+    """What a row that does not win says: its interval may reach above what must be exceeded."""
+    open_end = row.interval is not None and row.interval[1] > min_gain
+    return Unhelped.UNDECIDED if open_end else Unhelped.LOSES
 
 
 def _undecidable(request: Request) -> str:

@@ -11,6 +11,7 @@ _SHOWN: Final = 6
 """Services that a line names before it counts the rest."""
 _HEADINGS: Final = {
     Unhelped.LOSES: "measured, and not winning: nothing to bring",
+    Unhelped.UNDECIDED: "measured, and undecided: the same with more --samples may tell",
     Unhelped.REFUSED: "refused for something else too, to be mended first",
     Unhelped.UNDECIDABLE: "never the same as a measurement, to be mended first",
     Unhelped.UNMEASURABLE: "not measured by quadgen: a row of your own in a ledger decides",
