@@ -1,6 +1,7 @@
 """Samples of the real llama-server: what is proven of it, what a warm-up leaves, and how it fails."""
 
 import os
+import re
 import signal
 import socket
 import threading
@@ -112,6 +113,16 @@ def test_all_drafters_that_must_run_are_looked_for_in_the_log(tiny: Path, tmp_pa
     assert refused(tmp_path, setup(server(tiny, "ngram-simple"), plain)).message == (
         "the server of the comparator speculates, and its profile does not (/slots says so)"
     )
+
+
+def test_a_text_that_the_server_itself_finds_too_long_is_said_with_its_count(tiny: Path, tmp_path: Path) -> None:
+    asked = replace(setup(server(tiny), server(tiny)), prompt=lambda _, __: "a" * 2000)
+    with pytest.raises(Rejected) as caught:
+        taken(tmp_path, asked)
+    (problem,) = caught.value.problems
+    assert problem.code == "workload-too-long"
+    said = r"copy cannot be measured: its text of round 1 has 20\d\d tokens here, and the context has 1024"
+    assert re.fullmatch(said, problem.message)
 
 
 def test_a_drafter_of_another_vocabulary_is_not_measured_and_the_log_says_why(tiny: Path, tmp_path: Path) -> None:

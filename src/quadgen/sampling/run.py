@@ -4,14 +4,16 @@ Two servers seldom fit a card, so each arm's is started for its requests of a ro
 is kept instead, and where each request has a server of its own, `Setup` says.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from itertools import groupby
 from typing import Final
 
 from quadgen.measuring.sample import Arm, Sample, Turn
-from quadgen.problems import Unavailable
+from quadgen.problems import Problem, Rejected, Unavailable
 from quadgen.sampling.asking import ask, warm
 from quadgen.sampling.journal import Journal
 from quadgen.sampling.opening import Opened, Source
@@ -40,6 +42,10 @@ _WARM: Final = 8
 """Tokens of that, unless the server is kept for all rounds."""
 _GONE: Final = 5.0
 """Seconds for a server that broke an answer off to be gone: an abort takes a while."""
+
+
+_too_long: Final = re.compile(r"request \((\d+) tokens\) exceeds the available context size \((\d+) tokens\)").search
+"""update_slots of tools/server/server-context.cpp of llama.cpp b11434."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +106,8 @@ def take(
     Where drafters remember and servers are kept, turns that share them are taken anew unless all are there: nobody
     gives a server its memory back.
     Servers are started in the order of the turns. `notify` is told before each sample and at the end. Raises `Failed`;
-    `Rejected` with `not-speculating` or `unreadable-metrics`; `Unavailable` of the journal. Nothing that was started
-    is left, whatever ends it.
+    `Rejected` with `not-speculating`, `workload-too-long` or `unreadable-metrics`; `Unavailable` of the journal.
+    Nothing that was started is left, whatever ends it.
     """
     journal.forget(_begun(setup, turns, journal))
     taken = {sample.turn: sample for sample in journal.samples}
@@ -188,8 +194,26 @@ def _sampled(setup: Setup, turn: Turn, opened: Opened, course: Course) -> Sample
     prompt = setup.prompt(turn.workload, turn.round)
     try:
         return ask(opened, turn, prompt, setup.tokens, count_cpu=setup.count_cpu, asking=course.asking())
+    except NoAnswer as error:
+        if (found := _too_long(error.reason)) and error.status == HTTPStatus.BAD_REQUEST:
+            raise _wide(turn, *found.groups()) from error
+        raise _failed(error, turn, opened) from error
     except Unavailable as error:
         raise _failed(error, turn, opened) from error
+
+
+def _wide(turn: Turn, prompt: str, context: str) -> Rejected:
+    """What texts are cut to is estimated, and a file's are asked as they are: the server has the last word."""
+    why = f"its text of round {turn.round + 1} has {prompt} tokens here, and the context has {context}"
+    return Rejected(
+        [
+            Problem(
+                code="workload-too-long",
+                message=f"{turn.workload} cannot be measured: {why}",
+                hint="a larger context, or shorter texts with --workload NAME=FILE",
+            )
+        ]
+    )
 
 
 def _failed(error: Unavailable, turn: Turn, opened: Opened | None) -> Failed:
