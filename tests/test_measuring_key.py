@@ -22,6 +22,12 @@ REQUEST = Request(
     engine="llama.cpp", build="b11434", backend="vulkan", devices=(), model="gemma", header="ab", quantization="Q4_K_M",
     setting=SETTING, against=Setting.of(()), default=Setting.of(()), workload="copy", policy=Policy(),
 )  # fmt: skip
+SUBJECT = Subject(
+    what="claw", profile="drafted", against="none", floor=False, own="copy", decides=True, request=REQUEST,
+    launches=(Launch(program="/s", arguments=()), Launch(program="/s", arguments=())), clock=Clock.WALL, context=4096,
+    carries=False, comparator_carries=False, program="llama-server 0.6.0", build="b11434", commit="abcdef1",
+    fingerprint="f0", device="RX 7900 XTX", comparator_drafts=False,
+)  # fmt: skip
 FILES = ("llama-server", "model.gguf", "draft.gguf")
 
 
@@ -31,12 +37,7 @@ def _ready(tmp_path: Path) -> Prepared:
     for path in (program, *files):
         path.write_bytes(b"12345")
     launch = Launch(program=str(program), arguments=("--model", str(files[0])))
-    subject = Subject(
-        what="claw", profile="drafted", against="none", floor=False, own="copy", decides=True, request=REQUEST,
-        launches=(launch, launch), clock=Clock.WALL, context=4096, carries=False, comparator_carries=False,
-        program="llama-server 0.6.0", build="b11434", commit="abcdef1", fingerprint="f0", device="RX 7900 XTX",
-        comparator_drafts=False,
-    )  # fmt: skip
+    subject = replace(SUBJECT, launches=(launch, launch))
     source = Started(launch=launch, environ={})
     return Prepared(
         subject=subject, candidate=source, comparator=source, min_gain=1.0, name="claw", host="claw", place="claw",
