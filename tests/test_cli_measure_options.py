@@ -16,6 +16,7 @@ URLS = ("--url", "http://127.0.0.1:1", "--against-url", "http://127.0.0.1:2")
     [
         ((), "Invalid value for HOST[/SERVICE]|MODEL: name a checkpoint, or a service with --fleet, or a server"),
         (FLEET, "Invalid value for HOST[/SERVICE]|MODEL: say which service of the fleet is measured"),
+        ((*FLEET, "/chat", "--profile", "copy"), "Invalid value for HOST[/SERVICE]|MODEL: name the host before the"),
         ((*FLEET, "claw"), "Invalid value for --profile: say which profile of the fleet is measured"),
         ((*FLEET, "claw", "--profile", "copy", "--backend", "cpu"), "Invalid value for --backend: the fleet says it"),
         ((*FLEET, "claw", "--profile", "copy", "--url", "x:1"), "Invalid value for --url: the fleet says it all"),

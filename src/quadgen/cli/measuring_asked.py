@@ -141,6 +141,8 @@ def check(asked: Asked, *, shell: bool) -> None:
     for option, why in _NEEDS[mode]:
         if not asked.value(option):
             raise _bad(option, why)
+    if mode is Mode.FLEET and not asked.place[0]:
+        raise _bad("HOST[/SERVICE]|MODEL", "name the host before the slash")
     if asked.backend is not None and asked.backend not in BACKENDS:
         raise _bad("--backend", f"there is no {asked.backend!r}: one of {', '.join(BACKENDS)}")
     if asked.output is not None and not asked.output:
