@@ -85,6 +85,22 @@ def explained(directory: Path, *words: str, ledger: str = ROW) -> str:
     return quadgen("explain", "fleet.yml", "claw", *words, cwd=directory).out
 
 
+@pytest.mark.parametrize(
+    ("interval", "message", "hint"),
+    [
+        ("[0.95, 1.6]", "p is not shown to win", f"measure again with more samples: {AGAIN} --samples 21"),
+        ("[0.7, 0.98]", "p does not win", f"bring a number: {AGAIN}"),
+    ],
+)
+def test_more_samples_are_asked_for_where_those_of_a_row_did_not_decide(interval: str, message: str, hint: str) -> None:
+    ratio = "1.2" if "1.6" in interval else "0.9"
+    row = ROW.replace("ratio: 1.5", f"ratio: {ratio}, interval: {interval}")
+    found = refusal(one(HOST, above=OLD), {"l.yml": row})
+    assert (found.code, found.message, found.hint) == (
+        "measured-loss", f"{message} on cpu for plain", f"use `profile: default`, or {hint}"
+    )  # fmt: skip
+
+
 def test_explain_names_the_command_of_evidence_that_is_of_another_build(tmp_path: Path) -> None:
     assert f"    measure again: {AGAIN}\n" in explained(tmp_path)
     (service,) = json.loads(explained(tmp_path, "--format", "json"))["services"]

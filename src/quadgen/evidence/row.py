@@ -87,6 +87,10 @@ class Row:
         """Whether it wins: the ratio exceeds `more_than`, or where an interval of it is known, its lower end does."""
         return (self.ratio if self.interval is None else self.interval[0]) > more_than
 
+    def undecided(self, more_than: float) -> bool:
+        """Whether its interval reaches to both sides of `more_than`, so that more samples might tell."""
+        return self.interval is not None and self.interval[0] <= more_than < self.interval[1]
+
     @property
     def loses(self) -> bool:
         """Whether it is slower than its comparator: the ratio is below 1, or the upper end of its interval is."""

@@ -158,9 +158,8 @@ def _left(need: Need, errors: "_Errors") -> tuple[Unhelped, str] | None:
 
 
 def _measured(row: Row, min_gain: float) -> Unhelped:
-    """What a row that does not win says: its interval may reach above what must be exceeded."""
-    open_end = row.interval is not None and row.interval[1] > min_gain
-    return Unhelped.UNDECIDED if open_end else Unhelped.LOSES
+    """What a row that does not win says."""
+    return Unhelped.UNDECIDED if row.undecided(min_gain) else Unhelped.LOSES
 
 
 def _undecidable(request: Request) -> str:

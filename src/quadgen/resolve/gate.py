@@ -33,6 +33,8 @@ from quadgen.speculation import BUILTIN, ProfileSpec
 
 EVIDENCE: Final = frozenset({"measured-loss", "unmeasured-combination", "stale-build", "other-device"})
 """Codes of what the ledgers say of a profile."""
+_MORE: Final = 3
+"""Times the samples that did not decide: intervals shrink with the root of their number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +103,10 @@ def _comparator(spec: ProfileSpec, wish: Wish, gate: Gate) -> Setting:
     return _setting(other, other.spec_types, draft)
 
 
-def _way(ask: Reporter, spec: ProfileSpec, wish: Wish) -> str:
-    """How a number is brought for this service."""
-    return bringing.way(wish.engine.kind, bringing.of_service(ask.fleet, ask.host, ask.service, spec))
+def _way(ask: Reporter, spec: ProfileSpec, wish: Wish, *, samples: int | None = None) -> str:
+    """How a number is brought for this service; of so many samples, or as many as usual."""
+    command = bringing.of_service(ask.fleet, ask.host, ask.service, spec)
+    return bringing.way(wish.engine.kind, command if samples is None else f"{command} --samples {samples}")
 
 
 def _refuse(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, request: Request, found: Verdict) -> None:
@@ -118,6 +121,10 @@ def _refuse(ask: Reporter, spec: ProfileSpec, wish: Wish, gate: Gate, request: R
         ask.add(code, message, "profile", severity=severity, label=label, notes=notes, hint=hint)
     elif found.kind is Kind.LOSES:
         message = f"{spec.name} does not win on {wish.backend} for {wish.model.name}"
+        if found.row is not None and found.row.undecided(request.policy.min_gain):
+            message = f"{spec.name} is not shown to win on {wish.backend} for {wish.model.name}"
+            again = _way(ask, spec, wish, samples=_MORE * found.row.samples)
+            hint = f"use `profile: default`, or measure again with more samples: {again}"
         ask.add("measured-loss", message, "profile", severity=severity, label=label, notes=notes, hint=hint)
     else:
         message = f"no measurement says that {spec.name} wins on {wish.backend} for {wish.model.name}"
