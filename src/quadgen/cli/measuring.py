@@ -90,12 +90,12 @@ def _judged(taking: Taking, asking: Sequence[Workload], asked: Asked, ready: Pre
         own=subject.own,
     )
     names = tuple(each.name for each in asking)
-    samples = taking.taken(turns(names, range(asked.samples)), "")
+    samples = taking.taken(turns(names, range(asked.samples)))
     first = {name: judged(name, _of(name, samples), terms) for name in names}
     winning = tuple(name for name, result in first.items() if result.outcome is Outcome.WINS and not result.objections)
     if asked.no_confirm or not winning:
         return tuple(Judged(first=result) for result in first.values())
-    again = taking.taken(turns(winning, range(asked.samples, 2 * asked.samples)), "again ")
+    again = taking.taken(turns(winning, range(asked.samples, 2 * asked.samples)), ", again")
     return tuple(
         Judged(
             first=result,

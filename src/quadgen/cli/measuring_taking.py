@@ -47,8 +47,8 @@ class Taking:
             how = f"to go on with them instead, stop this before that: {again(sys.argv[1:])}"
             console.say(f"{number} samples of an earlier run of the same are replaced by the first new one; {how}")
 
-    def taken(self, turns: Sequence[Turn], what: str) -> tuple[Sample, ...]:
-        """The samples of all turns, those that are kept from before included.
+    def taken(self, turns: Sequence[Turn], why: str = "") -> tuple[Sample, ...]:
+        """The samples of all turns, those that are kept from before included; `why` is said behind each.
 
         Ends the command where it is interrupted, or a server is lost. Raises `Rejected` and `Unavailable`.
         """
@@ -59,7 +59,7 @@ class Taking:
             begun = progress.turn is not None and progress.turn.round != self._round
             if progress.turn is not None:
                 self._round = progress.turn.round
-            left(progress.done, progress.total, _now(progress, what), progress.left, line=begun)
+            left(progress.done, progress.total, _now(progress, why), progress.left, line=begun)
 
         try:
             return take(self.setup, turns, self.journal, notify=notify)
@@ -84,9 +84,9 @@ def again(words: Sequence[str]) -> str:
     return shlex.join(["quadgen", *(word for word in words if word != "--resume"), "--resume"])
 
 
-def _now(progress: Progress, what: str) -> str:
+def _now(progress: Progress, why: str) -> str:
     turn = progress.turn
-    return what if turn is None else f"{what}{turn.workload}, {turn.arm}"
+    return "" if turn is None else f"{turn.workload}, {turn.arm}{why}"
 
 
 def _ended(failed: Failed, kept: str) -> Problem:
