@@ -31,11 +31,16 @@ ELSEWHERE = {
     "malformed-gguf",  # of a checkpoint
     "not-ours",  # of the output directory
     "not-recorded",  # of `quadgen lock`
+    "not-speculating",  # of a server that is measured
     "not-verified",
     "nothing-accepted",  # of samples
     "nothing-drafted",  # of samples
     "nothing-measured",  # of a log that triage reads
     "nothing-to-verify",
+    "other-build",  # of a server that is measured
+    "other-machine",  # of a server that is measured
+    "other-model",  # of a file that is measured
+    "repeated-texts",  # of servers that run and are measured
     "server-drift",  # of a server that runs
     "server-ended",  # of a server that is measured
     "systemd-refused",
@@ -44,12 +49,14 @@ ELSEWHERE = {
     "undecided",  # of samples
     "unequal-share",  # of samples
     "unexplained-gain",  # of samples
+    "unlike-servers",  # of servers that run and are measured
     "unreadable-agreement",  # of what agreement printed
     "unreadable-help",  # of a help text
     "unreadable-log",  # of a server's log
     "unreadable-metrics",  # of what /metrics answered
     "unreadable-prompts",  # of a file of prompts
     "wide-spread",  # of samples
+    "workload-too-long",  # of texts that are asked
 }
 """Codes of what no fleet file can bring about."""
 
