@@ -18,6 +18,8 @@ pytestmark = [pytest.mark.loopback, pytest.mark.usefixtures("no_proxies")]
 QUICK = ("--tokens", "48", "--workload", "copy")
 BRIEF = (*QUICK, "--samples", "4")
 """Enough for a drafter that loses by a half; to win takes more, since so few leave a wide interval."""
+TRIES = 3
+"""A machine that others use too drifts at times, and then nothing is evidence."""
 
 
 def hinted(done: Done) -> list[str]:
@@ -25,10 +27,6 @@ def hinted(done: Done) -> list[str]:
     found = re.search(r"bring a number: quadgen (.+)$", done.err, re.MULTILINE)
     assert found, done.err
     return shlex.split(found[1])
-
-
-TRIES = 3
-"""A machine that others use too drifts at times, and then nothing is evidence."""
 
 
 @pytest.fixture(autouse=True)
