@@ -124,6 +124,16 @@ def _keys(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
+    ("second", "confirmed"),
+    [(None, False), (COPY, True), (replace(COPY, outcome=Outcome.UNDECIDED), False)],
+    ids=["not looked for", "seen again", "not seen again"],
+)
+def test_a_win_is_confirmed_where_it_was_seen_again(second: Result | None, *, confirmed: bool) -> None:
+    assert Judged(first=COPY, confirmation=second).confirmed is confirmed
+    assert Judged(first=replace(COPY, outcome=Outcome.LOSES)).confirmed is None
+
+
+@pytest.mark.parametrize(
     ("judged", "said"),
     [
         (Judged(first=COPY), "wins, not confirmed"),

@@ -111,8 +111,10 @@ class Judged:
 
     @property
     def confirmed(self) -> bool | None:
-        """Whether its figures are those of a second time; None where there was no win to confirm."""
-        return self.confirmation is not None if self.first.outcome is Outcome.WINS else None
+        """Whether it won a second time; None where there was no win to confirm."""
+        if self.first.outcome is not Outcome.WINS:
+            return None
+        return self.confirmation is not None and self.confirmation.outcome is Outcome.WINS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
