@@ -5,6 +5,7 @@ A test meets no network, an empty home and no setting of the developer's. Marks 
 the environment as it is).
 """
 
+import fcntl
 import os
 import signal
 import socket
@@ -95,3 +96,13 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     if report.skipped and isinstance(report.longrepr, tuple) and MISSING in report.longrepr[2]:
         report.longrepr = ("tests/parts.py", 1, report.longrepr[2])
     return report
+
+
+@pytest.fixture
+def no_other_timed(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """Let tests whose figures depend on processor time wait for one another, in whatever process of a run they are."""
+    whole = tmp_path_factory.getbasetemp()
+    shared = whole.parent if "PYTEST_XDIST_WORKER" in os.environ else whole
+    with (shared / "timed.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -17,7 +17,7 @@ from quadgen.problems import Unavailable
 from quadgen.projecting import Ask, Clock, Projection, project
 from quadgen.projecting.fitting import AGREES
 
-pytestmark = [pytest.mark.loopback, pytest.mark.usefixtures("no_proxies")]
+pytestmark = [pytest.mark.loopback, pytest.mark.usefixtures("no_proxies", "no_other_timed")]
 
 ONE = ("--threads", "1", "--threads-batch", "1")
 DRAFTER = ("--spec-draft-threads", "1", "--spec-draft-threads-batch", "1")
