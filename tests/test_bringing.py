@@ -8,7 +8,6 @@ import pytest
 
 from command import quadgen
 from fleets import one, problems, refusal
-from quadgen.measuring.workloads import SHIPPED
 from quadgen.resolve import bringing
 
 ROW = (
@@ -127,7 +126,3 @@ def test_explain_names_no_command_of_a_service_that_is_refused_for_something_els
     (tmp_path / "fleet.yml").write_text(one("{model: lost, backend: cpu, engine: cpu}"), encoding="utf-8")
     done = quadgen("explain", "fleet.yml", "claw", "--format", "json", cwd=tmp_path)
     assert (done.status, json.loads(done.out)["refused"]) == (1, [])
-
-
-def test_its_own_workloads_are_those_that_come_with_texts() -> None:
-    assert bringing.OWN_WORKLOADS == SHIPPED

@@ -10,10 +10,9 @@ from fleets import NONE, accepted, compile_text, one
 from parts import llama_server
 from quadgen.measuring.arms import arms
 from quadgen.measuring.launch import Launch
-from quadgen.measuring.launching import ADDED, LEFT_OUT, changed, launch
+from quadgen.measuring.launching import launch
 from quadgen.pipeline import find
 from quadgen.resolution import Resolution
-from quadgen.sampling.proof import VERBOSITY
 from quadgen.server.client import connected
 from quadgen.server.process import running
 
@@ -76,21 +75,6 @@ def test_a_native_server_is_started_as_its_unit_starts_it_but_for_where_it_liste
 def test_what_would_hide_a_server_or_let_it_rest_is_left_out(said: str) -> None:
     plain, found = started(NATIVE), started(f"{NATIVE}{said}")
     assert (found.arguments, found.environment) == (plain.arguments, plain.environment)
-
-
-def test_everything_that_is_changed_is_told_with_its_reason() -> None:
-    resolution = service(f"{NATIVE}api_key: {{secret: key}}\nflags: {{cache-ram: 4096}}\n")
-    lines = changed(resolution)
-    assert [line.partition(":")[0] for line in lines] == [
-        "without --host", "without --port", "without --api-key-file", "without --cache-ram", "with --cache-ram 0",
-        "with --slots", "with --log-verbosity 4",
-    ]  # fmt: skip
-    reasons = {*LEFT_OUT.values(), *ADDED.values()}
-    assert all(line.partition(": ")[2] in reasons for line in lines)
-
-
-def test_the_log_is_asked_for_what_the_proof_reads() -> None:
-    assert ("--log-verbosity", str(VERBOSITY)) in ADDED
 
 
 def test_variables_of_the_service_go_along_and_its_home_does_not() -> None:

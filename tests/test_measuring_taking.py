@@ -72,3 +72,14 @@ def test_where_there_are_none_nothing_is_said(
     said = capsys.readouterr().err
     assert "earlier" not in said
     assert said.endswith("quadgen: stopped; no sample was taken yet\n")
+
+
+@pytest.mark.parametrize(("kept", "told"), [(1, "1 sample is kept"), (3, "3 samples are kept")])
+def test_the_samples_of_all_passes_are_told_also_where_a_confirmation_has_none_yet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kept: int, told: str
+) -> None:
+    with Journal.opened(tmp_path, "key", resume=False) as journal:
+        for number in range(7, 7 + kept):
+            journal.add(sample(number))
+    stopped(tmp_path, resume=True)
+    assert capsys.readouterr().err.endswith(f"quadgen: stopped; {told}: {HOW}\n")

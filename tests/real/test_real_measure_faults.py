@@ -92,7 +92,7 @@ def test_a_run_that_is_stopped_goes_on_with_the_samples_that_it_has(here: Path, 
     first.process.send_signal(number)
     status, out, err = first.end()
     assert (status, out) == (128 + number, "")
-    kept = int(err.rpartition("stopped; ")[2].partition(" of 16 samples are kept: ")[0])
+    kept = int(err.rpartition("stopped; ")[2].partition(" samples are kept: ")[0])
     assert kept >= 6
     assert f"samples are kept: quadgen {' '.join(words)} --resume\n" in err
     assert not (here / "measurements").exists()

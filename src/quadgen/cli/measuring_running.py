@@ -10,12 +10,13 @@ import typer
 from quadgen.cli.measuring_asked import Asked
 from quadgen.cli.measuring_values import Prepared, Subject
 from quadgen.cli.servers import api_key
-from quadgen.engines.drafters import CARRYING, DRAFTERS, lookups
+from quadgen.engines.drafters import CARRYING, DRAFTERS
 from quadgen.evidence import Policy, Request, Setting, shipped_rows
 from quadgen.facts.quantization import named
 from quadgen.gguf.tensor_types import FILE_TYPES
 from quadgen.measuring.sample import Clock
 from quadgen.measuring.told import Told, compared, setting
+from quadgen.measuring.workloads import usual
 from quadgen.problems import Rejected, Severity
 from quadgen.sampling.addressed import Addressed, told
 from quadgen.sampling.machine import processor
@@ -95,7 +96,7 @@ def _own(spec: ProfileSpec | None, mine: Setting) -> str | None:
     """The workload that such drafters are for."""
     if spec is not None:
         return spec.workload
-    return "copy" if len(lookups(mine.types)) == len(mine.types) else "prose"
+    return usual(mine.types)
 
 
 def _request(asked: Asked, one: Told, mine: Setting, theirs: Setting) -> Request:

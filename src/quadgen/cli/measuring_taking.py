@@ -74,9 +74,10 @@ class Taking:
     def _kept(self) -> str:
         if self.journal.replaces:
             return f"no sample was taken yet, and {self.journal.replaces} are still kept: {again(sys.argv[1:])}"
-        if self._progress is None or not self._progress.done:
+        number = len(self.journal.samples)
+        if not number:
             return "no sample was taken yet"
-        return f"{self._progress.done} of {self._progress.total} samples are kept: {again(sys.argv[1:])}"
+        return f"{console.count(number, 'sample')} {'is' if number == 1 else 'are'} kept: {again(sys.argv[1:])}"
 
 
 def again(words: Sequence[str]) -> str:

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from quadgen.engines.drafters import DRAFTERS, drafts, lookups
+from quadgen.engines.drafters import DRAFTERS, drafts
 from quadgen.engines.flags import FlagTable, dump_table
 from quadgen.engines.registry import ENGINES
 from quadgen.facts import lock_file
 from quadgen.facts.record import Facts, Lock
 from quadgen.measuring import arms as deciding
 from quadgen.measuring.arms import Arms
+from quadgen.measuring.workloads import usual
 from quadgen.pipeline import Compiled, compile_fleet
 from quadgen.problems import Problem, Rejected, Unavailable
 from quadgen.speculation import BUILTIN
@@ -165,9 +166,7 @@ def _profiles(asked: Alone) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _profile(asked: Alone, types: list[str], against: str) -> dict[str, Any]:
     """The workload is what such drafters are for; a ledger's row of any other is as good."""
-    fields: dict[str, Any] = {
-        "spec_types": types, "against": against, "workload": "copy" if len(lookups(types)) == len(types) else "prose"
-    }  # fmt: skip
+    fields: dict[str, Any] = {"spec_types": types, "against": against, "workload": usual(types)}
     if asked.draft_n_max is not None and drafts(types):
         fields["draft_n_max"] = asked.draft_n_max
     if any(kind != "draft-mtp" for kind in drafts(types)):

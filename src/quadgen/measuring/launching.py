@@ -39,7 +39,7 @@ ADDED: Final[Mapping[tuple[str, ...], str]] = MappingProxyType({
     ("--slots",): LEFT_OUT["--slots"],
     ("--log-verbosity", "4"): "from 4 on it names the drafters that it set up",
 })  # fmt: skip
-"""What a measured server is told beside what its service says; both arms alike."""
+"""What a measured server is told beside what its service says, as far as the build knows it; both arms alike."""
 _HOME: Final = "HOME"
 """The unit's is a directory that only its own user may write to."""
 
@@ -61,30 +61,14 @@ def launch(resolution: Resolution, *, server: str | None = None) -> Launch:
     return replace(found, arguments=tuple(_outside(word, resolution.mounts) for word in arguments))
 
 
-def changed(resolution: Resolution) -> tuple[str, ...]:
-    """In what its start differs from the service's own, a line each."""
-    left = dict.fromkeys(
-        f"without {argument.words[0]}: {LEFT_OUT[_name(resolution, argument)]}"
-        for argument in resolution.arguments
-        if _name(resolution, argument) in LEFT_OUT
-    )
-    return (*left, *(f"with {' '.join(words)}: {why}" for words, why in _added(resolution)))
-
-
 def _words(resolution: Resolution) -> Iterator[str]:
     for argument in resolution.arguments:
         if _name(resolution, argument) not in LEFT_OUT:
             yield from map(str, argument.words)
-    for words, _ in _added(resolution):
-        yield from words
-
-
-def _added(resolution: Resolution) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What of `ADDED` the build knows and the service does not say itself."""
     there = {_name(resolution, argument) for argument in resolution.arguments} - LEFT_OUT.keys()
-    for words, why in ADDED.items():
+    for words in ADDED:
         if words[0] not in there and resolution.engine.table.find(words[0]) is not None:
-            yield words, why
+            yield from words
 
 
 def _name(resolution: Resolution, argument: Argument) -> str:

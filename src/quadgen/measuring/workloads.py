@@ -13,9 +13,11 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from quadgen.agreeing.prompts import prompts
+from quadgen.engines.drafters import lookups
 from quadgen.problems import Place, Problem, Rejected
+from quadgen.resolve.bringing import OWN_WORKLOADS
 
-SHIPPED: Final = ("prose", "code-edit", "copy")
+SHIPPED: Final = OWN_WORKLOADS
 """Names of `data/workloads`, in the order in which they are asked."""
 _TEXTS: Final = 3
 """Of each shipped workload, in files NAME-1.txt and so on."""
@@ -91,6 +93,11 @@ class _Form(NamedTuple):
     of the French, 5.1 to 5.7 stand for a token of the English that the prompts begin with.
     """
     token: float
+
+
+def usual(types: Sequence[str]) -> str:
+    """The workload that drafters of these types are for, where nobody says."""
+    return "copy" if len(lookups(types)) == len(types) else "prose"
 
 
 def shipped(names: Sequence[str] = SHIPPED) -> tuple[Workload, ...]:

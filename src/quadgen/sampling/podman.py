@@ -10,7 +10,6 @@ import secrets
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -229,11 +228,11 @@ def _first(program: Path, name: str, environ: Mapping[str, str]) -> int | None:
 def _worked(number: int) -> float:
     """CPU seconds of a process and of all that descend from it.
 
-    Its own are those of its CPU clock; see `server.process`. Descendants and not a control group are counted: a
+    Descendants and not a control group are counted: a
     rootless Podman without a systemd of the user's makes none. /proc/PID/task/TID/children: proc(5), Linux 4.2.
     """
     try:
-        seconds = time.clock_gettime(~number << 3 | 2)
+        seconds = process.clocked(number)
         tasks = [*Path(f"/proc/{number}/task").iterdir()]
         children = [int(child) for task in tasks for child in (task / "children").read_text(encoding="ascii").split()]
     except OSError:

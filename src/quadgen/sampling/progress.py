@@ -21,12 +21,6 @@ class Spent:
     own: float
     """The rest, which is the instrument's own: counters, proofs, the journal."""
 
-    @property
-    def share(self) -> float:
-        """What the instrument took of the whole, 0 to 1."""
-        whole = self.asked + self.loading + self.own
-        return self.own / whole if whole else 0.0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:

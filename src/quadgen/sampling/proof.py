@@ -2,7 +2,7 @@
 
 That it is healthy says nothing: in several ways a server that was asked to speculate goes on without, or with a part of
 its drafters. /slots says whether any runs (tools/server/server-context.cpp, load_model, of llama.cpp b11434), and the
-log which were set up (common/speculative.cpp), at --log-verbosity 4.
+log which were set up (common/speculative.cpp), at the verbosity of `measuring.launching.ADDED`.
 """
 
 from typing import Final
@@ -14,8 +14,6 @@ from quadgen.problems import Problem, Rejected, Unavailable
 from quadgen.sampling.opening import Opened
 from quadgen.server_log import cause, event
 
-VERBOSITY: Final = 4
-"""From which --log-verbosity a server says which drafters it set up."""
 _ADDED: Final = b"adding speculative implementation '"
 
 

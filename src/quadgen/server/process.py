@@ -261,18 +261,25 @@ def _answers(process: Process) -> bool:
     return False
 
 
+def clocked(pid: int) -> float:
+    """CPU seconds of a process by its own clock, to the nanosecond.
+
+    How a process is the name of a clock: clock_getcpuclockid(3), and MAKE_PROCESS_CPUCLOCK of Linux,
+    include/linux/posix-timers_types.h. Raises `OSError` where it is gone.
+    """
+    return time.clock_gettime(~pid << 3 | 2)
+
+
 def _worked(pid: int, group: int) -> float | None:
     """CPU seconds of a process and of the children that it has reaped; None unless it belongs to the group.
 
-    Its own come from its CPU clock, to the nanosecond; proc_pid_stat(5) has them in ticks of 10 ms, and those of its
-    children nowhere better. How a process is the name of a clock: clock_getcpuclockid(3), and MAKE_PROCESS_CPUCLOCK of
-    Linux, include/linux/posix-timers_types.h.
+    Of its children proc_pid_stat(5) has nothing better than ticks of 10 ms.
     """
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         if int(fields[2]) != group:
             return None
-        return time.clock_gettime(~pid << 3 | 2) + sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
+        return clocked(pid) + sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
     except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
         return None
 
