@@ -24,10 +24,10 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
         "writing",
         frozenset(
             {"units", "carry", "overlay", "render", "readback", "manifest", "ownership", "plan", "diff", "pipeline"}
-            | {"attachment", "drift", "measuring", "upgrade"}
+            | {"attachment", "drift", "installed", "inventory", "measuring", "review", "upgrade"}
         ),
     ),
-    ("effects", frozenset({"disk", "projecting", "remote", "sampling", "server", "verify", "server_help"})),
+    ("effects", frozenset({"disk", "onhost", "projecting", "remote", "revisions", "sampling", "server", "verify", "server_help"})),
     ("command line", frozenset({"cli", "__main__"})),
 )
 """Lowest first. A module may import its own layer and those below; the package's `__init__` is below all."""
@@ -45,7 +45,10 @@ DOORS: Mapping[str, frozenset[str]] = {
 }
 """The only modules that may import each library; one that is not named here has no door yet."""
 
-EDGE = frozenset({"disk", "projecting", "remote", "sampling", "server", "verify", "server_help", "cli", "__main__"})
+EDGE = frozenset(
+    {"disk", "onhost", "projecting", "remote", "revisions", "sampling", "server", "verify", "server_help", "cli"}
+    | {"__main__"}
+)
 SPEAKERS = frozenset({"cli", "__main__"})
 SPEECH = frozenset({"print", "input", "exit", "quit", "SystemExit", "sys.exit", "os._exit", "sys.stdout", "sys.stderr"})
 EFFECTS = frozenset({"subprocess", "tempfile", "shutil", "urllib", "http", "ssl", "signal", "fcntl", "glob"})
