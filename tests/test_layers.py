@@ -27,7 +27,12 @@ LAYERS: tuple[tuple[str, frozenset[str]], ...] = (
             | {"attachment", "drift", "installed", "inventory", "measuring", "review", "upgrade"}
         ),
     ),
-    ("effects", frozenset({"disk", "onhost", "projecting", "remote", "revisions", "sampling", "server", "verify", "server_help"})),
+    (
+        "effects",
+        frozenset(
+            {"disk", "onhost", "projecting", "remote", "revisions", "sampling", "server", "verify", "server_help"}
+        ),
+    ),
     ("command line", frozenset({"cli", "__main__"})),
 )
 """Lowest first. A module may import its own layer and those below; the package's `__init__` is below all."""
