@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from json.encoder import encode_basestring
-from typing import Final
+from typing import Final, NamedTuple
 
 from quadgen import quadlet_keys
-from quadgen.resolution import Resolution
+from quadgen.resolution import Checkpoint, Resolution
 from quadgen.tree import File, HostTree
 from quadgen.units import ContainerUnit, Unit, locks_memory
 
@@ -19,8 +19,31 @@ _keys: Final = re.compile(r"\n([A-Za-z\[][^=\n]*)").findall
 """Every section in its brackets and every key of a unit, in order; a line break must stand in front of each."""
 _arguments: Final = re.compile(r'\nPodmanArgs="?(-[^\n"]*)').findall
 """Every line of PodmanArgs=, from its first word on."""
-Needs = tuple[tuple[str, tuple[str, ...]], ...]
+Needs = tuple[tuple[str, tuple[str, ...] | tuple[Checkpoint, ...]], ...]
 """What a host must have, by kind, in the order of the manifest."""
+
+
+class Running(NamedTuple):
+    """How a service is started, and known to be ready; the fields of its entry in the manifest, sorted."""
+
+    after: tuple[str, ...]
+    """Units that are started before it."""
+    autostart: bool
+    conflicts: tuple[str, ...]
+    """Units that do not run beside it."""
+    health: str | None
+    """An address on the host that answers 200 once it is ready; None where nothing of the kind can be asked."""
+    image: str | None
+    """None for a native unit."""
+    pull: str | None
+    """When Podman pulls; None for a native unit."""
+    start_timeout: int
+    """Seconds."""
+    stop_timeout: int
+    """Seconds."""
+    unit: str
+    user: str | None
+    """Whose manager runs it; None is the system's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +53,9 @@ class Rendered:
     unit: Unit
     data: bytes
     entry: str
-    """Its entry in the manifest, as JSON."""
+    """Its file's entry in the manifest, as JSON."""
+    running: str
+    """The service's entry, as JSON."""
     needs: Needs
     podman: str | None
     """The least Podman version."""
@@ -40,15 +65,15 @@ class Rendered:
 class Manifests:
     """Makes manifests; hosts with the same units differ in their name alone."""
 
-    _units: dict[tuple[Unit, Needs], Rendered] = field(default_factory=dict)
+    _units: dict[tuple[Unit, Running, Needs], Rendered] = field(default_factory=dict)
     _bodies: dict[tuple[int, ...], tuple[str, str]] = field(default_factory=dict)
 
     def unit(self, unit: Unit, text: str, resolution: Resolution) -> Rendered:
         """What the manifest says of one unit."""
-        key = (unit, _needs(resolution))
+        key = (unit, _running(unit.unit, resolution), _needs(resolution))
         found = self._units.get(key)
         if found is None:
-            found = self._units[key] = _rendered(unit, text, key[1])
+            found = self._units[key] = _rendered(unit, text, key[1], key[2])
         return found
 
     def tree(self, host: str, rendered: Iterable[Rendered]) -> HostTree:
@@ -64,6 +89,32 @@ class Manifests:
         )
 
 
+def _running(unit: str, resolution: Resolution) -> Running:
+    boxed = resolution.host.runtime == "podman"
+    return Running(
+        after=resolution.after,
+        autostart=resolution.autostart,
+        conflicts=resolution.conflicts,
+        health=_health(resolution),
+        image=resolution.image if boxed else None,
+        pull=resolution.pull if boxed else None,
+        start_timeout=resolution.start_timeout,
+        stop_timeout=resolution.stop_timeout,
+        unit=unit,
+        user=resolution.host.rootless,
+    )
+
+
+def _health(resolution: Resolution) -> str | None:
+    """Where the host itself asks; a server that listens everywhere is reached on loopback."""
+    probe, address = resolution.probe, resolution.binds
+    if probe is None or address is None:
+        return None
+    dialled = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104 - nothing listens here
+    host = f"[{dialled}]" if ":" in dialled else dialled
+    return f"{'https' if probe.secure else 'http'}://{host}:{resolution.port}{probe.path}"
+
+
 def _needs(resolution: Resolution) -> Needs:
     host = resolution.host
     native = host.runtime == "systemd"
@@ -72,6 +123,7 @@ def _needs(resolution: Resolution) -> Needs:
     key = resolution.api_key
     secrets = dict.fromkeys(secret.name for secret in resolution.secrets)
     return (
+        ("checkpoints", resolution.checkpoints),
         ("cdi", tuple(name for name in resolution.devices.passed if "=" in name)),
         ("credentials", (key,) if native and key else ()),
         ("devices", tuple(name for name in resolution.devices.passed if "=" not in name)),
@@ -119,7 +171,7 @@ def too_new(text: str, podman: str) -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys(each for each in found if not quadlet_keys.at_least(podman, each[1])))
 
 
-def _rendered(unit: Unit, text: str, needs: Needs) -> Rendered:
+def _rendered(unit: Unit, text: str, running: Running, needs: Needs) -> Rendered:
     data = text.encode()
     words = "\n".join([line for line in text.split("\n") if line and line[0] != "#"])
     lines = f"\n{text}"
@@ -134,17 +186,23 @@ def _rendered(unit: Unit, text: str, needs: Needs) -> Rendered:
         if isinstance(unit, ContainerUnit)
         else None
     )
-    return Rendered(unit=unit, data=data, entry=entry, needs=needs, podman=podman)
+    service = json.dumps(running._asdict(), ensure_ascii=False)
+    return Rendered(unit=unit, data=data, entry=entry, running=service, needs=needs, podman=podman)
+
+
+def _listed(values: Iterable[str | Checkpoint]) -> str:
+    plain = [value._asdict() if isinstance(value, Checkpoint) else value for value in sorted(values)]
+    return json.dumps(plain, ensure_ascii=False)
 
 
 @lru_cache(maxsize=256)
 def _requires(needs: tuple[Needs, ...], podman: str | None) -> str:
     """The lines of `requires`, one a kind; many hosts need the same."""
-    found: dict[str, set[str]] = {}
+    found: dict[str, set[str | Checkpoint]] = {}
     for each in needs:
         for name, values in each:
             found.setdefault(name, set()).update(values)
-    lines = {name: json.dumps(sorted(values), ensure_ascii=False) for name, values in found.items()}
+    lines = {name: _listed(values) for name, values in found.items()}
     lines["podman"] = json.dumps(podman)
     return ",\n".join(f'  "{name}": {lines[name]}' for name in sorted(lines))
 
@@ -157,4 +215,8 @@ def _body(units: list[Rendered]) -> tuple[str, str]:
             podman = each.podman
     lines = _requires(tuple([each.needs for each in units]), podman)
     files = ",\n".join([f"  {each.entry}" for each in units])
-    return f'{{\n "files": [\n{files}\n ],\n "host": ', f',\n "requires": {{\n{lines}\n }},\n "version": 1\n}}\n'
+    services = ",\n".join([f"  {each.running}" for each in units])
+    return (
+        f'{{\n "files": [\n{files}\n ],\n "host": ',
+        f',\n "requires": {{\n{lines}\n }},\n "services": [\n{services}\n ],\n "version": 1\n}}\n',
+    )

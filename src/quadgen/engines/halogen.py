@@ -182,6 +182,7 @@ class Halogen:
             timeout=timeout,
             retries=health.get("retries", 3),
             start_period=period,
+            path="/health",
         )
 
     def memlock(self, arguments: Sequence[Argument]) -> int:  # noqa: ARG002 - it pins its weights whatever it is told

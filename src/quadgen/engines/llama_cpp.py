@@ -124,7 +124,8 @@ class LlamaCpp:
         secure = stated(ask, "--ssl-cert-file") is not None
         said = stated(ask, "--api-prefix")
         prefix = str(said[1]) if said is not None else ""
-        url = f"{'https' if secure else 'http'}://{_reachable(ask.listen)}:{ask.port}{prefix}/health"
+        path = f"{prefix}/health"
+        url = f"{'https' if secure else 'http'}://{_reachable(ask.listen)}:{ask.port}{path}"
         timeout: int = health.get("timeout", 10)
         return Probe(
             command=_get(url, timeout, insecure=secure),
@@ -133,6 +134,8 @@ class LlamaCpp:
             timeout=timeout,
             retries=health.get("retries", 3),
             start_period=health.get("start_period"),
+            path=path,
+            secure=secure,
         )
 
     def arguments(self, ask: Ask) -> tuple[Argument, ...]:

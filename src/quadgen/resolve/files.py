@@ -2,12 +2,13 @@
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from quadgen.engines.side_doors import reaches_speculation_path
+from quadgen.facts.record import Facts
 from quadgen.problems import Path, Problem
-from quadgen.resolution import Host, Mount
+from quadgen.resolution import Checkpoint, Host, Mount
 from quadgen.resolve import reach
 from quadgen.resolve.report import Reporter
 
@@ -76,6 +77,10 @@ class Shelf:
     seen: list[str] = field(default_factory=list)
     """As the server sees them."""
     mounts: dict[str, Mount] = field(default_factory=dict)
+    recorded: Mapping[str, Facts] = field(default_factory=dict)
+    """By the name of a file as the fleet writes it."""
+    checkpoints: dict[str, Checkpoint] = field(default_factory=dict)
+    """By the path of the file, or of the first shard."""
 
     @property
     def home(self) -> str | None:
@@ -118,6 +123,8 @@ class Shelf:
         path = at_home(name, self.host)
         path = clean(path if path.startswith("/") else posixpath.join(self.models_dir, path))
         self._shards(path, name, at)
+        if name in self.recorded:
+            self.checkpoints[path] = Checkpoint(files=tuple(shards(path)), size=self.recorded[name].size)
         if self.host.runtime == "systemd":
             return path
         if covers(self.models_dir, path):

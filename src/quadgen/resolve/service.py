@@ -204,7 +204,9 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
     drafts = decided is None or bool(drafters.drafts(decision.types))
     device_names.check(ask, engine, backend, seen, kind, drafts=drafts)
     models_dir = files.clean(files.at_home(ask.get("models_dir", "/srv/models"), host)).rstrip("/") or "/"
-    shelf = files.Shelf(ask, host, models_dir, writable=model.file is None, cached=kind.box.read_only)
+    shelf = files.Shelf(
+        ask, host, models_dir, writable=model.file is None, cached=kind.box.read_only, recorded=gate.catalog.files
+    )
     context, reason = _context(ask, kind, model, what.cap)
     asking = Ask(
         report=ask, host=host, engine=engine, backend=backend, model=model, decision=decision, devices=seen,
@@ -228,7 +230,8 @@ def _resolve(ask: Reporter, host: Host, gate: Gate, services: frozenset[str], wh
         memory=kind.memory(asking, arguments), context=context, elastic=reason is not None,
         reckon=partial(_reckon, kind, asking, arguments), devices=seen, image=image or "", binary=binary or "",
         entrypoint=engine.entrypoint, mounts=mounts,
-        files=tuple(shelf.files), writable=(shelf.models_dir,) if shelf.writable else (), ports=place.ports,
+        files=tuple(shelf.files), checkpoints=tuple(shelf.checkpoints.values()),
+        writable=(shelf.models_dir,) if shelf.writable else (), ports=place.ports,
         networks=place.networks, port=port, binds=place.binds, secrets=secrets, api_key=key,
         exposed=place.beyond_loopback, fetches=model.file is None, probe=kind.probe(asking),
         restart=timing.restart(ask, host, start, stop), start_timeout=start, stop_timeout=stop,

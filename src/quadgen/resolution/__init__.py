@@ -1,0 +1,46 @@
+"""What was decided for one service of one host, as values; the units are written from these and nothing else."""
+
+from quadgen.resolution.parts import (
+    NOTHING_KNOWN,
+    STOP_GRACE,
+    UNIFIED,
+    UNLIMITED,
+    Argument,
+    Card,
+    Decision,
+    Devices,
+    EngineEntry,
+    Host,
+    Known,
+    Model,
+    Mount,
+    Override,
+    Share,
+    Variable,
+)
+from quadgen.resolution.service import Checkpoint, Limits, Probe, Resolution, Restart, Secret
+
+__all__ = [
+    "NOTHING_KNOWN",
+    "STOP_GRACE",
+    "UNIFIED",
+    "UNLIMITED",
+    "Argument",
+    "Card",
+    "Checkpoint",
+    "Decision",
+    "Devices",
+    "EngineEntry",
+    "Host",
+    "Known",
+    "Limits",
+    "Model",
+    "Mount",
+    "Override",
+    "Probe",
+    "Resolution",
+    "Restart",
+    "Secret",
+    "Share",
+    "Variable",
+]
