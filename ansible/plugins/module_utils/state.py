@@ -1,0 +1,185 @@
+"""What quadgen owns on this host, and how far the last pull came: state.json, which outlives every killed run.
+
+Whoever changes the host first writes what may then be there, so that the next run knows what it may replace and
+remove. One run at a time: `locked` waits for the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import pwd
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Final
+
+from . import tree
+from .managers import Trouble
+
+FILE: Final = "state.json"
+GOOD: Final = "good"
+"""A link to the copy of the last tree whose services were all healthy, below `TREES`."""
+TREES: Final = "trees"
+AS_ROOT: Final = "/var/lib/quadgen"
+_MODE: Final = 0o700
+
+
+@dataclass(frozen=True)
+class Owned:
+    """A service that quadgen installed: in whose manager (None: the system's), and the digest of its words."""
+
+    user: str | None
+    restart: str
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class State:
+    """state.json. Paths are relative to the root; the digest of a file is that of its bytes."""
+
+    host: str | None = None
+    """Whose tree is installed here; None before the first."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Each file that was installed, with its digest."""
+    pending: Mapping[str, str] = field(default_factory=dict)
+    """While files are being replaced, or after a run that was killed there: what they may have become instead."""
+    made: tuple[str, ...] = ()
+    """Directories that quadgen made, and so may remove once they are empty."""
+    services: Mapping[str, Owned] = field(default_factory=dict)
+    """By unit; those that went stay until they were stopped."""
+    running: Mapping[str, str] = field(default_factory=dict)
+    """By unit, the `restart` digest of what was last started, or is what the next start will start."""
+    images: tuple[tuple[str, str | None], ...] = ()
+    """Images that were pulled for it, each with the user whose they are."""
+    dirty: bool = False
+    """Files changed since systemd last read them."""
+    refused: str | None = None
+    """The digest of a manifest whose tree was rolled back."""
+    reason: str | None = None
+    """Why, as one sentence."""
+
+    @property
+    def owned(self) -> frozenset[str]:
+        """Every path that quadgen may replace and remove."""
+        return frozenset(self.files) | frozenset(self.pending)
+
+
+NEW: Final = State()
+"""The state of a host on which quadgen has done nothing."""
+
+
+def directory(option: str | None, root: str) -> str:
+    """Where the state of a host lies: below `root`, which is / but for a test or an image that is being made."""
+    if option is None:
+        home = pwd.getpwuid(os.geteuid()).pw_dir if os.geteuid() else ""
+        option = os.path.join(home, ".local/state/quadgen") if os.geteuid() else AS_ROOT
+    return option if root == "/" else os.path.join(root, option.lstrip("/"))
+
+
+def read(place: str) -> State:
+    """Read the state in its directory; `NEW` where there is none. Raises Trouble where it is not quadgen's."""
+    path = os.path.join(place, FILE)
+    if not os.path.lexists(path):
+        return NEW
+    try:
+        return _state(json.loads(tree.bytes_of(path)))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        hint = "restore it, or remove it: then what is there and as rendered becomes quadgen's again"
+        raise Trouble(f"{path} is no state that this collection wrote: {hint}") from None
+
+
+def write(place: str, state: State) -> None:
+    """Replace state.json in one step; its directory is there while it is `locked`.
+
+    It reaches the disk before its name does: a machine that loses power must not come up with an empty state.
+    """
+    path = os.path.join(place, FILE)
+    aside = os.path.join(place, f".{FILE}.new")
+    data = json.dumps({"version": 1, **asdict(state)}, indent=1, sort_keys=True).encode() + b"\n"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(aside)
+    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        written = os.write(handle, data)
+        while written < len(data):
+            written += os.write(handle, data[written:])
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    os.rename(aside, path)
+
+
+@contextlib.contextmanager
+def locked(place: str, *, reading: bool = False) -> Iterator[None]:
+    """Hold the state's directory, made where it is missing; waits while another run holds it.
+
+    `reading`: nothing is made, and others may read as well. The lock goes with the process that holds it.
+    Raises Trouble where the directory cannot be had.
+    """
+    try:
+        handle = _lock(place, reading=reading)
+    except FileNotFoundError:
+        if not reading:
+            raise Trouble(f"cannot make {place}: what is above it went") from None
+        yield
+        return
+    except OSError as error:
+        raise Trouble(f"cannot use {place}: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(place: str, *, reading: bool) -> int:
+    while True:
+        if not reading:
+            os.makedirs(place, _MODE, exist_ok=True)
+        handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH if reading else fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(handle), os.stat(place)):
+                return handle
+        except FileNotFoundError:  # removed while this one waited
+            pass
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+
+
+def good(place: str) -> str | None:
+    """The directory of the last tree that was healthy; None where none ever was."""
+    path = os.path.join(place, GOOD)
+    return path if os.path.isdir(path) else None
+
+
+def remove(place: str) -> None:
+    """Forget everything, state.json last: nothing of quadgen's is on this host any more."""
+    shutil.rmtree(os.path.join(place, TREES), ignore_errors=True)
+    for name in (GOOD, f".{FILE}.new", FILE):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(place, name))
+    with contextlib.suppress(OSError):
+        os.rmdir(place)
+
+
+def _state(found: dict[str, Any]) -> State:
+    if found["version"] != 1:
+        raise ValueError(found["version"])
+    known = {each.name for each in fields(State)}
+    given: dict[str, Any] = {key: value for key, value in found.items() if key in known}
+    for key in ("files", "pending"):
+        if not all(tree.is_path(path) for path in given.get(key, {})):
+            raise ValueError(key)
+    if "services" in given:
+        given["services"] = {
+            unit: Owned(user=each["user"], restart=each["restart"], after=tuple(each.get("after", ())))
+            for unit, each in given["services"].items()
+        }
+    given["made"] = tuple(given.get("made", ()))
+    given["images"] = tuple((image, user) for image, user in given.get("images", ()))
+    return State(**given)
