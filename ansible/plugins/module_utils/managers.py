@@ -60,10 +60,17 @@ class Said:
     @property
     def why(self) -> str:
         """Its last words, on one line, or how it ended."""
+        return self._words[-1]
+
+    @property
+    def first(self) -> str:
+        """Its first words: systemctl ends with where to look further."""
+        return self._words[0]
+
+    @property
+    def _words(self) -> list[str]:
         words = [line.strip() for line in (self.stderr or self.stdout).splitlines() if line.strip()]
-        if words:
-            return words[-1]
-        return "it did not end in time" if self.status is None else f"it ended with status {self.status}"
+        return words or ["it did not end in time" if self.status is None else f"it ended with status {self.status}"]
 
 
 Run = Callable[..., Said]
@@ -177,7 +184,7 @@ def show(
     said = systemctl("show", f"--property={asked}", "--", *names, user=user, run=run)
     blocks = [_properties(block) for block in said.stdout.strip("\n").split("\n\n")]
     if not said.done or len(blocks) != len(names):
-        raise Trouble(f"{_whose(user)} does not say what its units do: {said.why}")
+        raise Trouble(f"{whose(user)} does not say what its units do: {said.why}")
     return dict(zip(names, blocks))
 
 
@@ -197,11 +204,30 @@ def answers(user: str | None = None, *, run: Run = run, within: float = 10.0) ->
             return
         if said.missing or user is None or time.monotonic() > end:
             linger = "" if user is None else f"; loginctl enable-linger {user} starts it"
-            raise Trouble(f"{_whose(user)} does not answer: {said.why}{linger}")
+            raise Trouble(f"{whose(user)} does not answer: {said.why}{linger}")
         time.sleep(0.2)
 
 
-def _whose(user: str | None) -> str:
+def runs(user: str | None = None, *, run: Run = run) -> bool:
+    """Whether a systemd runs: the system's always does, that of a user while somebody is logged in or lingers.
+
+    A user who is gone has none. Raises Trouble where one runs and does not answer.
+    """
+    if user is None:
+        return True
+    try:
+        unit = f"user@{account(user).uid}.service"
+    except Trouble:
+        return False
+    if not systemctl("show", "--property=Version", user=user, run=run).done:
+        if show([unit], ["ActiveState"], run=run)[unit]["ActiveState"] not in ("active", "activating"):
+            return False
+        answers(user, run=run)
+    return True
+
+
+def whose(user: str | None) -> str:
+    """The manager of a user, or of the system, in words."""
     return "systemd" if user is None else f"the systemd of {user}"
 
 

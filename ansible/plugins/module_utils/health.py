@@ -1,0 +1,46 @@
+"""Asking a server whether it serves: one GET of its /health, as the probes of its unit do."""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+from typing import Final
+from urllib.parse import urlsplit
+
+TIMEOUT: Final = 5.0
+"""Seconds for one answer: a server that is busy with a long prompt answers late, and is asked again."""
+
+
+def unwell(url: str, timeout: float = TIMEOUT) -> str | None:
+    """Why a server does not serve yet, in a few words; None where its answer is 200.
+
+    No proxy is asked, no redirect followed, and a certificate need not be one that this host trusts: it is this
+    host's own server. llama-server answers 503 while it loads its model.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        return f"{url} is no address of HTTP"
+    try:
+        connection = _connection(parts.scheme, parts.hostname, parts.port, timeout)
+        try:
+            connection.request("GET", parts.path or "/", headers={"Connection": "close"})
+            status = connection.getresponse().status
+        finally:
+            connection.close()
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        return f"{url} does not answer: {_said(error)}"
+    return None if status == http.client.OK else f"{url} answers {status}"
+
+
+def _connection(scheme: str, host: str, port: int | None, timeout: float) -> http.client.HTTPConnection:
+    if scheme == "http":
+        return http.client.HTTPConnection(host, port, timeout=timeout)
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
+
+
+def _said(error: Exception) -> str:
+    strerror = getattr(error, "strerror", None)
+    return strerror if isinstance(strerror, str) else str(error) or type(error).__name__
