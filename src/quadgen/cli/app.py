@@ -12,6 +12,7 @@ from quadgen.cli import (
     explain,
     flags,
     gguf,
+    inventory,
     lock,
     measure,
     observe,
@@ -47,7 +48,7 @@ def _options(
         raise typer.Exit
 
 
-for module in (render, check, explain, profiles, verify, lock, schema, observe, triage, agreement, measure):
+for module in (render, check, explain, profiles, verify, lock, inventory, schema, observe, triage, agreement, measure):
     app.command(name=module.__name__.rpartition(".")[2])(module.command)
 app.add_typer(flags.app, name="flags")
 app.add_typer(gguf.app, name="gguf")
