@@ -47,6 +47,15 @@ class Finished:
     stderr: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """As whom a program is run: numbers of a user, of its group and of the others that it is in."""
+
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+
+
 def find_generators(environ: Mapping[str, str]) -> tuple[Generator, ...]:
     """Every Quadlet generator to ask; none where Podman is not installed.
 
@@ -69,9 +78,12 @@ def find_systemd_analyze(environ: Mapping[str, str]) -> str | None:
     return str(Path(found).absolute()) if found else None
 
 
-def run(argv: Sequence[str], *, environ: Mapping[str, str], timeout: float) -> Finished:
+def run(
+    argv: Sequence[str], *, environ: Mapping[str, str], timeout: float, identity: Identity | None = None
+) -> Finished:
     """Run a program with nothing but `environ` and two settings that keep its words the same everywhere.
 
+    As another user where `identity` says so, which takes root.
     After `timeout` seconds it is killed together with whatever it started. Bytes that are not UTF-8 come
     back as backslash escapes. Raises Unavailable when it cannot be started.
     """
@@ -86,6 +98,9 @@ def run(argv: Sequence[str], *, environ: Mapping[str, str], timeout: float) -> F
             encoding="utf-8",
             errors="backslashreplace",
             process_group=0,
+            user=identity.uid if identity else None,
+            group=identity.gid if identity else None,
+            extra_groups=identity.groups if identity else None,
         )
     except OSError as error:
         raise Unavailable(f"cannot run {argv[0]}: {error.strerror}") from error
