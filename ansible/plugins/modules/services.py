@@ -50,7 +50,7 @@ attributes:
   diff_mode:
     support: none
     description: Services have no text to compare.
-author: The quadgen authors (@quadgen)
+author: The quadgen contributors (@quadgen)
 """
 
 EXAMPLES = r"""
@@ -122,7 +122,7 @@ from ..module_utils.state import State
 from ..module_utils.stopping import Stopper
 from ..module_utils.tree import Manifest
 
-ARGUMENTS = {
+ARGUMENTS: dict[str, Any] = {
     "state": {"type": "str", "choices": ["started", "stopped"], "required": True},
     "tree": {"type": "path"},
     "root": {"type": "path", "default": "/"},
