@@ -70,8 +70,8 @@ class Manifest:
     host: str
     files: tuple[File, ...]
     services: tuple[Service, ...]
-    requires: dict[str, Any]
-    """What the host must have, by kind, as it was read."""
+    raw: Mapping[str, Any]
+    """All of it, as it was read: `requires` says what the host must have."""
     sha256: str
     """Of the manifest's bytes: it stands for the whole tree, each of whose files it names by digest."""
 
@@ -90,7 +90,7 @@ class Manifest:
         return next((each.user for each in self.services if each.unit == file.unit), None)
 
 
-NOTHING: Final = Manifest(host="", files=(), services=(), requires={}, sha256="")
+NOTHING: Final = Manifest(host="", files=(), services=(), raw={}, sha256="")
 """The manifest of a host that is to have nothing: a tree of `None`."""
 
 
@@ -114,13 +114,13 @@ def parsed(data: bytes, path: str) -> Manifest:
         files = tuple(_file(each) for each in found["files"])
         restarts = {file.unit: file.restart for file in files if file.unit is not None}
         services = tuple(_service(each, restarts) for each in found.get("services", ()))
-        host, requires = _text(found["host"]), dict(found.get("requires", {}))
+        host = _text(found["host"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Trouble(f"{path} is no manifest of quadgen: {_said(error)}") from None
     for what, names in (("path", [each.path for each in files]), ("unit", [each.unit for each in services])):
         if len(set(names)) < len(names):
             raise Trouble(f"{path} is no manifest of quadgen: it lists a {what} twice")
-    return Manifest(host=host, files=files, services=services, requires=requires, sha256=sha256(data).hexdigest())
+    return Manifest(host=host, files=files, services=services, raw=found, sha256=sha256(data).hexdigest())
 
 
 def content(directory: str, file: File) -> bytes:
