@@ -1,0 +1,86 @@
+"""How a pull ended: the tree to go back to, the tree that is not tried again, or a host that has nothing any more."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+
+from . import state, tree
+from .managers import Trouble
+from .state import GOOD, TREES, Owned, State
+from .tree import MANIFEST
+
+
+def good(directory: str, place: str, known: State, *, check: bool) -> bool:
+    """Keep a copy of a tree whose services are healthy, and forget what was refused; whether that is news.
+
+    The copy stands whole below its digest before `good` leads to it, so that there is one to go back to at any time.
+    """
+    manifest = tree.read(directory)
+    services = {each.unit: Owned(each.user, each.restart, each.after) for each in manifest.services}
+    running = {unit: digest for unit, digest in known.running.items() if unit in services or not services}
+    after = replace(known, services=services, running=running, refused=None, reason=None)
+    last = os.path.join(place, GOOD)
+    target = os.path.join(TREES, manifest.sha256)
+    copied = os.path.islink(last) and os.readlink(last) == target and os.path.isdir(last)
+    if not check:
+        if not copied:
+            _written(lambda: _keep(directory, manifest, place, target))
+        if after != known:
+            _written(lambda: state.write(place, after))
+    return not copied or after != known
+
+
+def refused(directory: str, place: str, known: State, reason: str, *, check: bool) -> bool:
+    """Remember that a tree was rolled back, and why; whether that is news."""
+    after = replace(known, refused=tree.read(directory).sha256, reason=reason)
+    if after != known and not check:
+        _written(lambda: state.write(place, after))
+    return after != known
+
+
+def retired(place: str, known: State, *, check: bool) -> bool:
+    """Forget this host; raises Trouble while files of quadgen's are still installed."""
+    if known.owned:
+        raise Trouble(f"{', '.join(f'/{path}' for path in sorted(known.owned))} is still installed")
+    there = os.path.lexists(place)
+    if there and not check:
+        _written(lambda: state.remove(place))
+    return there
+
+
+def _keep(directory: str, manifest: tree.Manifest, place: str, target: str) -> None:
+    trees = os.path.join(place, TREES)
+    aside = os.path.join(trees, ".new")
+    shutil.rmtree(aside, ignore_errors=True)
+    os.makedirs(aside, 0o700)
+    for file in manifest.files:
+        _copy(os.path.join(aside, file.path), tree.content(directory, file))
+    _copy(os.path.join(aside, MANIFEST), tree.bytes_of(os.path.join(directory, MANIFEST)))
+    kept = os.path.join(place, target)
+    shutil.rmtree(kept, ignore_errors=True)  # whole, but for hands that were in it: `good` does not lead there
+    os.rename(aside, kept)
+    link = os.path.join(place, f".{GOOD}.new")
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(link)
+    os.symlink(target, link)
+    os.rename(link, os.path.join(place, GOOD))
+    for other in os.listdir(trees):
+        if other != manifest.sha256:
+            shutil.rmtree(os.path.join(trees, other), ignore_errors=True)
+
+
+def _copy(path: str, data: bytes) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as stream:
+        stream.write(data)
+
+
+def _written(action: Callable[[], None]) -> None:
+    try:
+        action()
+    except OSError as error:
+        raise Trouble(f"cannot write {error.filename}: {error.strerror}") from error
