@@ -28,7 +28,6 @@ options:
       - The directory in which quadgen remembers what it did on this host, below O(root).
       - The default is C(/var/lib/quadgen), or C(~/.local/state/quadgen) where it is not root who runs this.
     type: path
-    aliases: [state]
 attributes:
   check_mode:
     support: full
@@ -83,7 +82,7 @@ from ..module_utils.placing import Change
 ARGUMENTS = {
     "tree": {"type": "path"},
     "root": {"type": "path", "default": "/"},
-    "state_dir": {"type": "path", "aliases": ["state"]},
+    "state_dir": {"type": "path"},
 }
 
 

@@ -31,7 +31,6 @@ options:
       - The directory in which quadgen remembers what it did on this host, below O(root).
       - The default is C(/var/lib/quadgen), or C(~/.local/state/quadgen) where it is not root who runs this.
     type: path
-    aliases: [state]
 attributes:
   check_mode:
     support: full
@@ -75,7 +74,7 @@ ARGUMENTS = {
     "tree": {"type": "path"},
     "reason": {"type": "str"},
     "root": {"type": "path", "default": "/"},
-    "state_dir": {"type": "path", "aliases": ["state"]},
+    "state_dir": {"type": "path"},
 }
 
 
