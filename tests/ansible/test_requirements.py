@@ -181,10 +181,17 @@ def test_the_limit_of_memory_is_that_of_the_users_systemd(at: Callable[[Path], H
         f"then systemctl daemon-reload and {AGAIN}"
     )
     assert host.unmet() == [f"ada may not lock enough memory: 8388608 bytes; {mend}"]
-    host.programs.memlock, host.programs.pid = "infinity", MANAGER
+    host.put("/etc/security/limits.d/95-llm.conf", "#ada - memlock 1\n")
+    assert len(host.unmet()) == 1
+    host.put("/etc/security/limits.d/95-llm.conf", "@llm\t- memlock unlimited\n")
+    assert host.unmet() == []  # until it runs nobody knows
+    host.programs.pid = MANAGER
     limits = "Max locked memory         8388608              8388608              bytes     \n"
     host.put(f"/proc/{MANAGER}/limits", f"Max processes             1                    1       \n{limits}")
-    assert host.unmet() == [f"ada may not lock enough memory until its systemd starts anew: 8388608 bytes; {AGAIN}"]
+    assert host.unmet() == [f"ada may not lock enough memory: 8388608 bytes; {mend}"]
+    host.programs.memlock = "infinity"
+    assert host.unmet() == [f"ada may not lock enough memory: 8388608 bytes, until its systemd starts anew; {AGAIN}"]
+    host.programs.memlock = "8388608"
     host.put(f"/proc/{MANAGER}/limits", limits.replace("8388608", "unlimited"))
     assert host.unmet() == []
 

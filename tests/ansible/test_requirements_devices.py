@@ -234,6 +234,21 @@ def test_a_specification_from_before_an_update_of_the_driver(at: Callable[[Path]
     assert host.unmet() == [f"{place} is stale: nvidia.com/gpu=0 {gone}; {GENERATE}"]
 
 
+def test_of_two_specifications_one_that_is_right_is_enough(at: Callable[[Path], Host]) -> None:
+    host = at(FORGE)
+    host.put("/run/cdi/nvidia.yaml", NVIDIA)  # stale, and which of them counts is a matter of Podman's version
+    assert host.unmet() == []
+
+
+def test_cuda_in_a_sandbox_needs_its_module_loaded_before(at: Callable[[Path], Host]) -> None:
+    host = at(NATIVE)
+    host.put("/proc/devices", "Character devices:\n195 nvidia\n")
+    mend = "modprobe nvidia-uvm, and write that name into /etc/modules-load.d/nvidia-uvm.conf"
+    assert host.unmet() == [f"the kernel module nvidia-uvm is not loaded, and units here cannot load it; {mend}"]
+    host.put("/proc/devices", "Character devices:\n195 nvidia\n510 nvidia-uvm\n")
+    assert host.unmet() == []
+
+
 @pytest.mark.parametrize(
     "text",
     ["{kind: nvidia.com/gpu, devices: [{name: '0'}]}\n", "kind: nvidia.com/gpu\ndevices: [{name: '0'}]\n", "\n"],

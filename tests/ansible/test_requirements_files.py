@@ -117,6 +117,18 @@ def test_a_file_that_a_user_of_systemds_own_may_not_read(at: Callable[[Path], Ho
     assert sentence == f"{unit} runs as llm-{unit.partition('.')[0]}, who may not read {file}; chmod a+r {file}"
 
 
+def test_a_program_that_a_user_of_systemds_own_may_not_run(at: Callable[[Path], Host]) -> None:
+    host = at(NATIVE)
+    program = host.manifest["requires"]["programs"][0]
+    host.at(program).chmod(0o700)
+    (sentence,) = host.unmet()
+    assert sentence.endswith(f", who may not run {program}; chmod a+x {program}")
+    host.at(program).chmod(0o755)
+    host.at(program).parent.chmod(0o700)
+    (sentence,) = host.unmet()
+    assert sentence.endswith(f", which holds {program}; chmod a+x {program.rpartition('/')[0]}")
+
+
 def test_a_user_of_the_fleets_reads_what_is_its_groups(at: Callable[[Path], Host], tmp_path: Path) -> None:
     host = at(NATIVE)
     file = host.manifest["requires"]["files"][0]

@@ -56,10 +56,15 @@ def unmet(wanted: list[str], root: str, home: str | None) -> list[str]:
             others = f" (there are {known})" if known else ""
             sentences.append(f"no CDI specification declares {name}{others}; {_mend(kind)}")
             continue
-        stale = [path for path in holding[-1].mounts if not os.path.lexists(below(root, path))]
-        if stale:
-            sentences.append(f"{holding[-1].path} is stale: {name} mounts {stale[0]}, which is gone; {_mend(kind)}")
+        gone = [_gone(each, root) for each in holding]
+        if all(gone):  # which of several counts is a matter of Podman's version
+            sentences.append(f"{holding[-1].path} is stale: {name} mounts {gone[-1]}, which is gone; {_mend(kind)}")
     return list(dict.fromkeys(sentences))
+
+
+def _gone(spec: Spec, root: str) -> str | None:
+    """The first file that every device of a specification mounts, and that is not there."""
+    return next((path for path in spec.mounts if not os.path.lexists(below(root, path))), None)
 
 
 def _mend(kind: str) -> str:

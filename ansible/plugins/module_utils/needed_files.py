@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from . import access
+from . import access, needed_programs
 from .people import below
 from .said_by_units import Reader, entries, readers
 
@@ -35,7 +35,11 @@ def unmet(manifest: Mapping[str, Any], root: str, files: list[str], tree: str | 
             for path in reader.files:
                 if path not in missing:
                     yield from _seen(path, reader, root)
-                    yield from _open(path, reader, root, said)
+                    yield from _open(path, reader, root, said, access.READ)
+            if reader.program is not None and needed_programs.runs(below(root, reader.program)):
+                yield from _open(reader.program, reader, root, said, access.EXECUTE)
+            if reader.unified:
+                yield from _unified(root)
 
 
 def _missing(path: str, root: str) -> str:
@@ -119,17 +123,36 @@ def _mount(mounts: tuple[tuple[str, str], ...], path: str, side: int) -> tuple[s
     return max(holding, key=lambda each: len(each[side]), default=None)
 
 
-def _open(path: str, reader: Reader, root: str, said: set[object]) -> Iterator[str]:
-    """Whether who runs the service may read a file of it."""
+def _open(path: str, reader: Reader, root: str, said: set[object], wanted: int) -> Iterator[str]:
+    """Whether who runs the service may read a file of it, or run it."""
     who = reader.who
     if who is None or (who.uid == 0 and reader.passing):
         return
     mount = None if reader.mounts is None else _mount(reader.mounts, path, 0)
     inside = "/" if reader.passing or mount is None else mount[0]
-    found = access.obstacle(path, who, root, inside=inside)
-    if found is None or (who.name, found) in said:
+    found = access.obstacle(path, who, root, wanted, inside)
+    if found is None or (who.uid, found) in said:
         return
-    said.add((who.name, found))
+    said.add((who.uid, found))
     what, directory = found
-    may = f"enter {what}, which holds {path}; chmod a+x {what}" if directory else f"read {what}; chmod a+r {what}"
+    if directory:
+        may = f"enter {what}, which holds {path}; chmod a+x {what}"
+    elif wanted == access.EXECUTE:
+        may = f"run {what}; chmod a+x {what}"
+    else:
+        may = f"read {what}; chmod a+r {what}"
     yield f"{reader.unit} runs as {who.name}, who may not {may}"
+
+
+def _unified(root: str) -> Iterator[str]:
+    """Whether the driver's class of devices for CUDA is known, which a sandboxed service cannot load."""
+    try:
+        with open(below(root, "/proc/devices"), encoding="ascii", errors="replace") as file:
+            classes = file.read().split()
+    except OSError:
+        return
+    if "nvidia" in " ".join(classes) and "nvidia-uvm" not in classes:
+        yield (
+            "the kernel module nvidia-uvm is not loaded, and units here cannot load it; modprobe nvidia-uvm, "
+            "and write that name into /etc/modules-load.d/nvidia-uvm.conf"
+        )

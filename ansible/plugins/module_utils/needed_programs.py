@@ -6,6 +6,7 @@ import glob
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterator
 from typing import Final
 
@@ -103,10 +104,19 @@ def programs(names: list[str], root: str) -> Iterator[str]:
             here = below(root, name)
             if access.there(here) is False:
                 yield f"{name} is not there; install it"
-            elif os.path.isdir(here) or (os.path.isfile(here) and not os.stat(here).st_mode & 0o111):
+            elif not runs(here):
                 yield f"{name} is no program; chmod 0755 {name}"
         elif not any(os.path.exists(below(root, f"{place}/{name}")) for place in _PATH) and shutil.which(name) is None:
             yield f"{name} is not there; install it"
+
+
+def runs(path: str) -> bool:
+    """Whether a path may be a program: somebody may run it, or nobody can say."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return True
+    return stat.S_ISREG(found.st_mode) and found.st_mode & 0o111 != 0
 
 
 def _held(what: str, user: str | None, run: Run) -> list[str] | str:

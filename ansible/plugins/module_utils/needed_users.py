@@ -12,7 +12,6 @@ from . import access
 from .managers import Run, Trouble, show
 from .people import NOBODY_KNOWN, Person, below, group, group_name
 
-_UNLIMITED: Final = "unlimited"
 _locked: Final = re.compile(r"^Max locked memory +(\S+) +(\S+)", re.MULTILINE)
 
 
@@ -84,19 +83,31 @@ def grouped(who: Person | None, names: list[str], devices: list[str], root: str,
 
 
 def locking(who: Person, root: str, run: Run) -> Iterator[str]:
-    """Whether the user's manager may lock any amount of memory; one that does not run is asked for its setting."""
+    """Whether the user's manager may lock any amount of memory.
+
+    What it has counts, since pam_limits(8) may have raised it; of one that does not run, the setting does, unless
+    limits.conf(5) has one too.
+    """
     found = _manager(who, run)
-    limit = found.get("LimitMEMLOCK", "")
-    allowed = not limit.isdigit()  # infinity, or nobody knows
+    setting = found.get("LimitMEMLOCK", "")
     running = _locked.search(_text(root, f"/proc/{found.get('MainPID', '0')}/limits"))
-    lock = f"{who.name} may not lock enough memory"
-    if not allowed:
-        yield (
-            f"{lock}: {limit} bytes; put [Service] and LimitMEMLOCK=infinity into "
-            f"/etc/systemd/system/user@.service.d/memlock.conf, then systemctl daemon-reload and {_again(who)}"
-        )
-    elif running is not None and running[2] != _UNLIMITED:
-        yield f"{lock} until its systemd starts anew: {running[2]} bytes; {_again(who)}"
+    limit = setting if running is None else running[2]
+    if not limit.isdigit() or (running is None and _limited_elsewhere(root)):
+        return  # unlimited, or nobody knows
+    lock = f"{who.name} may not lock enough memory: {limit} bytes"
+    if setting == "infinity":
+        yield f"{lock}, until its systemd starts anew; {_again(who)}"
+        return
+    yield (
+        f"{lock}; put [Service] and LimitMEMLOCK=infinity into /etc/systemd/system/user@.service.d/memlock.conf, "
+        f"then systemctl daemon-reload and {_again(who)}"
+    )
+
+
+def _limited_elsewhere(root: str) -> bool:
+    places = [*glob.glob(below(glob.escape(root), "/etc/security/limits.d/*.conf")), "/etc/security/limits.conf"]
+    texts = [_text("/" if place.startswith(root) else root, place) for place in places]
+    return any(re.search(r"^\s*[^#\n]*\bmemlock\b", text, re.MULTILINE) for text in texts)
 
 
 def _again(who: Person) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +21,10 @@ _OWN_GROUPS: Final = ("AmbientCapabilities=", "CapabilityBoundingSet=", "Supplem
 _HARMLESS: Final = ("SupplementaryGroups=render", "SupplementaryGroups=video")
 
 
+_program: Final = re.compile(r"ExecStart=(/[A-Za-z0-9_./+-]+)(?: .*)?").fullmatch
+"""A program without quotes and specifiers; of others nothing is said."""
+
+
 @dataclass(frozen=True)
 class Reader:
     """A unit, the files that it asserts, and who reads them."""
@@ -32,6 +37,10 @@ class Reader:
     """None: that cannot be said."""
     passing: bool
     """Whether who starts it must get through every directory above what is mounted, too."""
+    program: str | None = None
+    """What a native service runs."""
+    unified: bool = False
+    """Whether it computes with CUDA, natively and behind a list of devices."""
 
 
 def readers(manifest: Mapping[str, Any], directory: str, root: str) -> Iterator[Reader]:
@@ -53,10 +62,11 @@ def readers(manifest: Mapping[str, Any], directory: str, root: str) -> Iterator[
         user = service.get("user")
         if path.endswith(".container"):
             who = person(user, root) if isinstance(user, str) else _boxed(lines, service.get("image"))
-            yield Reader(unit, files, tuple(_mounts(lines)), who, isinstance(user, str))
+            yield Reader(unit, files, tuple(_mounts(lines)), who, passing=isinstance(user, str))
         elif service:
             who = person(user, root) if isinstance(user, str) else _native(lines, root)
-            yield Reader(unit, files, None, who, passing=True)
+            program = next((found[1] for found in map(_program, lines) if found), None)
+            yield Reader(unit, files, None, who, passing=True, program=program, unified=_unified(lines))
 
 
 def entries(manifest: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
@@ -70,6 +80,11 @@ def _mounts(lines: list[str]) -> Iterator[tuple[str, str]]:
         parts = line.removeprefix("Volume=").replace("%%", "%").split(":")
         if line.startswith("Volume=/") and len(parts) > 1:
             yield os.path.normpath(parts[0]), os.path.normpath(parts[1])
+
+
+def _unified(lines: list[str]) -> bool:
+    cuda = any(line.startswith("Environment=CUDA_VISIBLE_DEVICES=") for line in lines)
+    return cuda and "DevicePolicy=closed" in lines
 
 
 def _boxed(lines: list[str], image: object) -> Person | None:
