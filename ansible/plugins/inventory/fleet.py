@@ -115,7 +115,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):  # type: ignore[misc]
         self._add_host_to_keyed_groups(self.get_option("keyed_groups"), variables, host, strict=strict)
 
     def _listing(self, directory: str) -> dict[str, Any]:
-        """What quadgen lists, without marks: no value of it is a template."""
+        """What quadgen lists; no value of it is a template."""
         program = os.path.expanduser(self.get_option("program"))
         if os.sep in program:
             program = os.path.join(directory, program)
@@ -138,7 +138,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable):  # type: ignore[misc]
 
 
 def _unmarked(value: dict[str, Any]) -> Any:  # noqa: ANN401 - any JSON value
-    """A JSON object whose texts are no templates, or the text that it marks as such."""
-    if value.keys() == {"__ansible_unsafe"}:
-        value = value["__ansible_unsafe"]
-    return wrap_var(value)
+    """A JSON object, or the text that it marks as no template, for Ansible itself to keep from being run.
+
+    The names of hosts and groups are never marked: before 2.19 Ansible would print them as objects.
+    """
+    return wrap_var(value["__ansible_unsafe"]) if value.keys() == {"__ansible_unsafe"} else value
