@@ -115,7 +115,15 @@ def test_a_node_of_a_foreign_group_is_no_matter_of_membership(at: Callable[[Path
     groups(host, "ada", gid=4400)
     host.put("/etc/group", f"{host.at('/etc/group').read_text()}staff:x:{RENDER}:\n")
     assert host.unmet() == [
-        f"ada may not use {NODE}, of the group staff; give it to a group of that user's, by a rule for udev"
+        f"ada may not use {NODE}, of the group staff; let a group of that user's read and write it, by a rule for udev"
+    ]
+
+
+def test_a_node_that_is_closed_to_its_own_group(at: Callable[[Path], Host]) -> None:
+    host = at(STUDIO)
+    host.at(NODE).chmod(0o600)
+    assert host.unmet() == [
+        f"ada may not use {NODE}, of the group render; let a group of that user's read and write it, by a rule for udev"
     ]
 
 

@@ -70,10 +70,10 @@ def grouped(who: Person | None, names: list[str], devices: list[str], root: str,
                 waiting.setdefault(_group_of(node, root), node)
     for gid, node in closed.items():
         name = group_name(gid, root)
-        if name in names:
+        if name in names and gid not in who.groups:
             mend = f"usermod --append --groups {name} {who.name}, then {_again(who)}"
         else:
-            mend = "give it to a group of that user's, by a rule for udev"
+            mend = "let a group of that user's read and write it, by a rule for udev"
         yield f"{who.name} may not use {node}, of the group {name}; {mend}"
     for gid, node in waiting.items():
         yield (
