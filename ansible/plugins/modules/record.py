@@ -100,6 +100,8 @@ def main() -> None:
 
 def _record(given: dict[str, Any], place: str, *, check: bool) -> bool:
     known = state.read(place)
+    if given["outcome"] != "retired" and not given["tree"]:
+        raise Trouble(f"there is no tree that is {given['outcome']}")  # `tree: null` passes required_if
     if given["outcome"] == "good":
         return recording.good(given["tree"], place, known, check=check)
     if given["outcome"] == "refused":
