@@ -14,7 +14,7 @@ from quadgen.inventory import Host, Inventory, Reached, Service, listing, read, 
 from quadgen.problems import Problem, Rejected
 from source import ROOT
 
-FLEETS = [ROOT / "fleet.yml", *sorted((ROOT / "examples").glob("**/fleet.yml"))]
+FLEETS = [ROOT / "fleet.yml", *sorted((ROOT / "examples").glob("*/fleet.yml"))]
 
 
 def inventory(text: str) -> Inventory:
