@@ -85,7 +85,9 @@ class Manager:
         if record["active"] == "active" and port is not None:
             status = "503" if how == "unwell" else "200"
             command = [sys.executable, str(SERVER), port[1], status, str(self.machine.place)]
-            server = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
+            server = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+            )  # whoever reads what systemctl says must not wait for it
             assert server.stdout is not None
             said = server.stdout.readline()
             record["pid"] = server.pid
