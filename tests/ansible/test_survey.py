@@ -109,6 +109,7 @@ def test_a_host_that_is_as_it_was_rendered_has_nothing_to_do_and_systemd_is_aske
         root=str(host.root),
         state_dir=host.kept,
         good=f"{host.kept}/good",
+        fallback=None,
         changed=False,
         interrupted=False,
         create=[],
@@ -153,6 +154,7 @@ def test_a_change_says_what_stops_what_restarts_in_which_order_and_what_goes(hos
     assert found.start == []
     assert found.drop == [{"image": "old:1", "user": None}]
     assert found.pull == []
+    assert found.fallback == f"{host.kept}/good"
 
 
 def test_new_evidence_replaces_a_file_and_restarts_nothing(host: Host) -> None:

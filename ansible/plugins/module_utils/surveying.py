@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from . import placing, reaching, requirements, starting, state, states, tree
+from . import placing, reaching, requirements, shadows, starting, state, states, tree
 from .managers import Run, Trouble
 from .state import State
 from .stopping import Stopper
@@ -34,6 +34,9 @@ class Asked:
 class Survey(Asked):
     """What is to be done. Paths begin at the root of the host; units are in the order in which they come."""
 
+    fallback: str | None
+    """What to go back to where this tree does not become healthy: `good`, but not where that is the same, or where
+    nothing is to be left."""
     changed: bool
     interrupted: bool
     """An earlier run was ended while it changed something."""
@@ -100,6 +103,7 @@ def _compared(asked: Asked, planned: placing.Plan, known: State, run: Run) -> Su
     changed = any(map(bool, to_do)) or not settled
     return Survey(
         **asdict(asked),
+        fallback=None if asked.tree is None or good.sha256 == manifest.sha256 else asked.good,
         changed=changed,
         interrupted=interrupted,
         create=planned.paths("create"),
@@ -161,6 +165,7 @@ def _look(manifest: Manifest, known: State, run: Run) -> _Units:
 
 def _unmet(planned: placing.Plan, units: _Units, asked: Asked, run: Run) -> list[str]:
     found = [*planned.problems, *requirements.unmet(planned.manifest.raw, asked.root, run, asked.tree)]
+    found += shadows.unmet(planned.manifest.raw, asked.root, planned.paths("remove"))
     for user, sentence in units.silent.items():
         if user is None or not any(user in each for each in found):  # who is not there, or does not linger, has said it
             found.append(sentence)

@@ -79,6 +79,11 @@ good:
   description: The copy of the last tree whose services were all healthy; none where there never was one.
   returned: success
   type: str
+fallback:
+  description: What to go back to where this tree does not become healthy; none where RV(good) is this tree, or
+    where the host is retired.
+  returned: success
+  type: str
 interrupted:
   description: Whether an earlier run was ended while it changed something.
   returned: success
@@ -183,9 +188,10 @@ def main() -> None:
         )
     except managers.Trouble as trouble:
         module.fail_json(msg=str(trouble))
-    for warning in found.warnings:
+    result = found.result()
+    for warning in result.pop("warnings"):  # Ansible hands them back itself
         module.warn(warning)
-    module.exit_json(**found.result())
+    module.exit_json(**result)
 
 
 if __name__ == "__main__":
