@@ -77,10 +77,10 @@ def interrupt(step: Callable[[], None], patch: Callable[[str, Any], None]) -> No
 
     real_open, real_write = os.open, os.write
 
-    def opening(path: str, flags: int, mode: int = 0o777) -> int:
+    def opening(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         if flags & os.O_CREAT:
             step()
-        return real_open(path, flags, mode)
+        return real_open(path, flags, mode, dir_fd=dir_fd)
 
     def writing(handle: int, data: bytes) -> int:
         step()

@@ -13,6 +13,9 @@ from .managers import Trouble
 from .state import GOOD, TREES, Owned, State
 from .tree import MANIFEST
 
+_LINK = f".{GOOD}.new"
+"""Becomes `good` by a rename."""
+
 
 def good(directory: str, place: str, known: State, *, check: bool) -> bool:
     """Keep a copy of a tree whose services are healthy, and forget what was refused; whether that is news.
@@ -29,6 +32,7 @@ def good(directory: str, place: str, known: State, *, check: bool) -> bool:
     if not check:
         if not copied:
             _written(lambda: _keep(directory, manifest, place, target))
+        _tidy(place, manifest.sha256)
         if after != known:
             _written(lambda: state.write(place, after))
     return not copied or after != known
@@ -63,14 +67,20 @@ def _keep(directory: str, manifest: tree.Manifest, place: str, target: str) -> N
     kept = os.path.join(place, target)
     shutil.rmtree(kept, ignore_errors=True)  # whole, but for hands that were in it: `good` does not lead there
     os.rename(aside, kept)
-    link = os.path.join(place, f".{GOOD}.new")
+    link = os.path.join(place, _LINK)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(link)
     os.symlink(target, link)
     os.rename(link, os.path.join(place, GOOD))
-    for other in os.listdir(trees):
-        if other != manifest.sha256:
-            shutil.rmtree(os.path.join(trees, other), ignore_errors=True)
+
+
+def _tidy(place: str, kept: str) -> None:
+    """Remove the trees that were good before, and what a killed run left beside them."""
+    for name in os.listdir(os.path.join(place, TREES)):
+        if name != kept:
+            shutil.rmtree(os.path.join(place, TREES, name), ignore_errors=True)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(place, _LINK))
 
 
 def _copy(path: str, data: bytes) -> None:

@@ -25,6 +25,8 @@ GOOD: Final = "good"
 TREES: Final = "trees"
 AS_ROOT: Final = "/var/lib/quadgen"
 _MODE: Final = 0o700
+_ASIDE: Final = f".{FILE}.new"
+"""Becomes state.json by a rename."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,8 @@ def write(place: str, state: State) -> None:
     It reaches the disk before its name does: a machine that loses power must not come up with an empty state.
     """
     path = os.path.join(place, FILE)
-    aside = os.path.join(place, f".{FILE}.new")
+    aside = os.path.join(place, _ASIDE)
     data = json.dumps({"version": 1, **asdict(state)}, indent=1, sort_keys=True).encode() + b"\n"
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(aside)
     handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         written = os.write(handle, data)
@@ -129,6 +129,9 @@ def locked(place: str, *, reading: bool = False) -> Iterator[None]:
     except OSError as error:
         raise Trouble(f"cannot use {place}: {error.strerror}") from error
     try:
+        if not reading:
+            with contextlib.suppress(FileNotFoundError):  # of a run that was killed
+                os.unlink(os.path.join(place, _ASIDE))
         yield
     finally:
         os.close(handle)
@@ -160,7 +163,7 @@ def good(place: str) -> str | None:
 def remove(place: str) -> None:
     """Forget everything, state.json last: nothing of quadgen's is on this host any more."""
     shutil.rmtree(os.path.join(place, TREES), ignore_errors=True)
-    for name in (GOOD, f".{FILE}.new", FILE):
+    for name in (GOOD, FILE):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(place, name))
     with contextlib.suppress(OSError):
