@@ -15,7 +15,7 @@ def command(
     root: Annotated[
         str | None,
         typer.Option(
-            "--root", metavar="ROOT", help="Compare a host with its tree: / is this machine. Exit 3 if it differs."
+            "--root", metavar="ROOT", help="Compare a host with its tree; / is this one. Exit 3 if it differs."
         ),
     ] = None,
     format: FormatOption = Format.TEXT,  # noqa: A002 - the option's name
@@ -24,8 +24,8 @@ def command(
 
     The generator is /usr/libexec/podman/quadlet, /usr/lib/podman/quadlet, or what QUADGEN_QUADLET names.
 
-    With --root /, compare what this machine has and runs with the tree of --host, or of the host that is called as
-    the machine is. Nothing is changed.
+    With --root /, compare what this machine has and runs with what was rendered for --host.
+    Without --host, that is the host which is called as the machine is. Nothing is changed.
     """
     if root is not None:
         from quadgen.cli import verify_root  # noqa: PLC0415 - heavy

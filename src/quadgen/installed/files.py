@@ -114,7 +114,11 @@ def _first(old: bytes, new: bytes) -> int:
 
 def _difference(old: bytes, new: bytes, before: str, after: str) -> tuple[str, ...]:
     """A unified difference from what is there to what was rendered, as far as notes have room."""
-    was, wanted = (data.decode("utf-8", "backslashreplace").split("\n") for data in (old, new))
-    lines = list(unified_diff(was, wanted, before, after, n=1, lineterm=""))
+    lines = list(unified_diff(_lines(old), _lines(new), before, after, n=1, lineterm=""))
     more = len(lines) - _SHOWN
     return (*lines[:_SHOWN], *([f"... and {more} more lines"] if more > 0 else []))
+
+
+def _lines(data: bytes) -> list[str]:
+    lines = data.decode("utf-8", "backslashreplace").split("\n")
+    return [*lines[:-1], f"{lines[-1]} (without a line end)"] if lines[-1] else lines[:-1]

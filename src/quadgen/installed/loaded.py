@@ -21,7 +21,8 @@ PROPERTIES: Final = (
 
 RUNS: Final = frozenset({"active", "reloading", "refreshing"})
 """The states in which a unit has what it started."""
-_ENABLED: Final = frozenset({"enabled", "enabled-runtime", "generated", "alias", "static", "linked"})
+_ENABLED: Final = frozenset({"enabled", "enabled-runtime", "generated", "alias", "static", "linked", "bad"})
+"""States of a unit file that need no enabling; `bad` is one that cannot be read, which is said otherwise."""
 
 
 def shown(text: str) -> Iterator[Loaded]:
@@ -60,8 +61,9 @@ def loading(declared: Declared, seen: Seen, said: Iterable[Problem]) -> Iterator
         if loaded is None:
             continue
         shadowed = ("unit-shadowed", file.service) in known
+        missing = ("file-missing", file.service) in known
         if loaded.load != "loaded":
-            if not shadowed and ("file-missing", file.service) not in known:
+            if not shadowed and (not missing or loaded.load != "not-found"):
                 yield _not_loaded(declared, file, loaded, seen)
             continue
         if not shadowed and (elsewhere := _elsewhere(file, loaded)):
@@ -79,9 +81,9 @@ def loading(declared: Declared, seen: Seen, said: Iterable[Problem]) -> Iterator
                 seen,
                 message,
                 code="reload-due",
-                hint=f"{systemctl(file)} daemon-reload, then restart it",
+                hint=f"{systemctl(file)} daemon-reload, and restart it",
             )
-        if file.autostart and loaded.enabled not in _ENABLED and not file.is_quadlet:
+        if file.autostart and loaded.enabled not in _ENABLED and not (file.is_quadlet or shadowed):
             message = f"{file.unit} is {loaded.enabled or 'not enabled'}: nothing starts it with the machine"
             hint = f"{systemctl(file)} enable {file.unit}"
             yield of_file(declared, file, seen, message, code="unit-not-enabled", hint=hint)
@@ -99,7 +101,7 @@ def standing(declared: Declared, seen: Seen) -> Iterator[Problem]:
         state = f"{loaded.active} ({loaded.sub})"
         notes = [f"its result is {loaded.result}"] if loaded.result not in {"", "success"} else []
         notes += [f"its program ended with status {loaded.status}"] if loaded.status else []
-        notes += [f"systemd started it again {loaded.restarts} times"] if loaded.restarts else []
+        notes += [f"systemd tried it again: restart {loaded.restarts}"] if loaded.restarts else []
         notes += ["one of its AssertPathExists= is not met"] if not loaded.asserted else []
         unit = file.unit or ""
         if starts:
@@ -112,7 +114,7 @@ def standing(declared: Declared, seen: Seen) -> Iterator[Problem]:
             declared,
             file,
             seen,
-            f"{unit} should run, and is {state}",
+            f"{unit} {'should run, and is' if file.autostart else 'is'} {state}",
             code="service-down",
             notes=tuple(notes),
             hint=f"{log}; {systemctl(file)} start {unit}",

@@ -5,6 +5,7 @@ from typing import Final
 
 from quadgen.installed.declared import Declared, DeclaredFile
 from quadgen.installed.places import GENERATOR, is_of_vendor, quadlet_directories, unit_directories
+from quadgen.installed.saying import systemctl
 from quadgen.installed.seen import Found, Seen
 from quadgen.problems import Problem, Severity
 from quadgen.unitfile import Malformed, read
@@ -48,19 +49,21 @@ def shadows(declared: Declared, seen: Seen) -> Iterator[Problem]:
         if first is None:
             continue
         place = seen.place(first.path)
-        verb = "masks" if first.masks else "comes before"
-        what = file.unit if first.masks else seen.place(file.path).file
+        reader = "Podman" if file.is_quadlet and first.path.endswith(f"/{file.name}") else "systemd"
+        message, hint = (
+            f"comes before {seen.place(file.path).file}",
+            f"take {place.file} away, or rename one of the two",
+        )
+        if first.masks:
+            again = "--runtime " if first.path.startswith("run/") else ""
+            message, hint = f"masks {file.unit}", f"{systemctl(file)} unmask {again}{file.unit}"
         yield Problem(
             code="unit-shadowed",
-            message=f"{place.file} {verb} {what}",
+            message=f"{place.file} {message}",
             host=declared.host,
             service=file.service,
-            notes=(f"of the files of one name {'Podman' if first.path.endswith(file.name) else 'systemd'} takes one",)
-            if not first.masks
-            else (),
-            hint=f"systemctl {'--user ' if file.user else ''}unmask {file.unit}"
-            if first.masks
-            else f"take {place.file} away, or give one of the two services another name",
+            notes=(f"{reader} takes the first file of a name",),
+            hint=hint,
             place=place,
         )
 

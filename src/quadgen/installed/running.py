@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeVar
 
 from quadgen.installed.declared import Declared, DeclaredFile
 from quadgen.installed.saying import of_file, systemctl
@@ -30,6 +30,8 @@ _PREFIX: Final = "@:+!|-"
 """What may stand in front of a program: systemd.service(5)."""
 _SECRET: Final = re.compile(r"(?i)(--(?:api-key|hf-token)=|-?\w*(?:key|token|secret|passw)\w*=).+", re.DOTALL)
 _SECRET_NEXT: Final = frozenset({"--api-key", "--hf-token", "-hft"})
+
+_T = TypeVar("_T", bound=Word)
 
 
 def running(declared: Declared, seen: Seen) -> Iterator[Problem]:
@@ -88,11 +90,53 @@ def _contained(file: DeclaredFile, generated: bytes, runs: Container | None) -> 
         return (f"the container {runs.name} was started by {runs.unit or 'hand'}",)
     if not runs.running:
         return (f"the container {runs.name} does not run",)
-    words = _meant(_without_cidfile(started_with(generated)))
-    notes = _parting(words, _without_cidfile(runs.words), unit) if words else ()
+    notes = _launched(generated, runs, unit)
     if not notes and runs.named and runs.named != runs.image:
         notes = (f"{runs.image_name} names the image {runs.named[:12]} now, and it runs {runs.image[:12]}",)
     return notes
+
+
+def _launched(generated: bytes, runs: Container, unit: str) -> tuple[str, ...]:
+    """Compare the options of `podman run` in any order, and the image and all that follows word by word.
+
+    The generator writes the options of several keys in another order each time that it runs, as it goes through maps
+    of Go (lookupAndAddString and its kind in Podman's pkg/systemd/quadlet/quadlet.go).
+    """
+    words = _meant(_without_cidfile(started_with(generated)))
+    if not words:
+        return ()
+    here = _without_cidfile(runs.words)
+    start = _image(words, _values(generated).get(("X-Container", "Image"), [])[-1:]) or len(words)
+    end = _image(here, [*map(str, words[start : start + 1]), runs.image_name]) or len(here) - len(words) + start
+    wanted, held = _options(words[:start]), _options(here[:end])
+    lost = []
+    for option in wanted:
+        same = next((each for each in held if _are(option, each, unit)), None)
+        if same is None:
+            lost.append(option)
+        else:
+            held.remove(same)
+    return (
+        *(f"on disk, and it does not run with it: {_shown(map(str, option))}" for option in lost[:_SHOWN]),
+        *(f"it runs with it, and not on disk: {_shown(option)}" for option in held[:_SHOWN]),
+        *_parting(words[start:], here[end:], unit),
+    )
+
+
+def _image(words: Sequence[Word], names: Iterable[str]) -> int | None:
+    """The position of the first of these images that is there."""
+    return next((words.index(name) for name in names if name in words), None)
+
+
+def _options(words: Sequence[_T]) -> list[tuple[_T, ...]]:
+    """Each option with its value, if it has one."""
+    found: list[tuple[_T, ...]] = []
+    for word in words:
+        if found and not str(word).startswith("-") and len(found[-1]) == 1 and str(found[-1][0]).startswith("-"):
+            found[-1] = (*found[-1], word)
+        else:
+            found.append((word,))
+    return found
 
 
 def _recorded(file: DeclaredFile, seen: Seen) -> tuple[str, ...]:
@@ -118,6 +162,10 @@ def _parting(meant: Sequence[Word], runs: Sequence[str], unit: str) -> tuple[str
         f"from word {same + 1} on disk: {_shown(map(str, meant[same:]))}",
         f"and it runs with: {_shown(runs[same:])}",
     )
+
+
+def _are(meant: Sequence[Word], runs: Sequence[str], unit: str) -> bool:
+    return len(meant) == len(runs) and all(_is(one, other, unit) for one, other in zip(meant, runs, strict=True))
 
 
 def _is(meant: Word, runs: str, unit: str) -> bool:
