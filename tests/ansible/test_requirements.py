@@ -4,13 +4,16 @@ import os
 import pwd
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from good_hosts import ADA, MANAGER, Host, good
-from plugins.module_utils import managers, requirements
+from plugins.module_utils import managers, requirements, shadows
 from source import ROOT
 
 RENDERED = sorted({path.parent for path in ROOT.glob("examples/*/rendered/*/manifest.json")})
@@ -253,3 +256,32 @@ def test_the_real_programs_are_asked_as_the_user_of_the_services(
     host.manifest["requires"]["secrets"] = [f"{me}-/run/user/{os.geteuid()}-ls"]
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/elsewhere")
     assert requirements.unmet(host.manifest, str(host.root), managers.run) == []
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.sampled_from(["ada", "chat.service", "/srv"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)
+KINDS = st.sampled_from([
+    *("cdi", "checkpoints", "credentials", "devices", "files", "groups", "linger", "memlock", "networks", "podman"),
+    *("programs", "secrets", "users"),
+])  # fmt: skip
+ENTRY = st.dictionaries(st.sampled_from(["path", "unit", "user", "image", "after", "files", "size"]), ODD, max_size=4)
+LIST = st.lists(ENTRY, max_size=3) | st.lists(ODD, max_size=3) | ODD
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Host:
+    return good(tmp_path_factory.mktemp("host"), STUDIO)
+
+
+@given(requires=st.dictionaries(KINDS, LIST, max_size=6) | ODD, files=LIST, services=LIST)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_an_odd_manifest_ends_no_pull_with_a_fault_of_the_code(
+    requires: Any, files: Any, services: Any, whole: Host
+) -> None:
+    manifest = {"requires": requires, "files": files, "services": services}
+    host = replace(whole, manifest=manifest)
+    assert all(map(str.isprintable, shadows.unmet(manifest, str(host.root), ())))
+    assert all(isinstance(sentence, str) for sentence in host.unmet())

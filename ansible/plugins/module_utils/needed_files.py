@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from . import access, needed_programs
 from .people import below
-from .said_by_units import Reader, entries, readers
+from .said_by_units import Reader, entries, readers, texts
 
 _escape: Final = re.compile(r"\\x([0-9a-f]{2})")
 _MOST_LINKS: Final = 40
@@ -26,9 +26,9 @@ def unmet(manifest: Mapping[str, Any], root: str, files: list[str], tree: str | 
             yield _missing(path, root)
     requires = manifest.get("requires")
     for checkpoint in entries(requires if isinstance(requires, dict) else {}, "checkpoints"):
-        parts, size = checkpoint.get("files"), checkpoint.get("size")
-        if isinstance(parts, list) and isinstance(size, int):
-            yield from _sized([part for part in parts if isinstance(part, str)], size, root)
+        size = checkpoint.get("size")
+        if isinstance(size, int):
+            yield from _sized(texts(checkpoint.get("files")), size, root)
     if tree is not None:
         said: set[object] = set()
         for reader in readers(manifest, tree, root):
@@ -75,8 +75,8 @@ def _mounted_later(manifest: Mapping[str, Any], root: str) -> list[str]:
     found = []
     for service in entries(manifest, "services"):
         after = service.get("after")
-        names = [unit for unit in after if isinstance(unit, str)] if isinstance(after, list) else []
-        found += [_path_of(name.rpartition(".")[0]) for name in names if name.endswith((".mount", ".automount"))]
+        names = [name for name in texts(after) if name.endswith((".mount", ".automount"))]
+        found += [_path_of(name.rpartition(".")[0]) for name in names]
     try:
         with open(below(root, "/etc/fstab"), encoding="utf-8", errors="replace") as file:
             fields = [line.split() for line in file if not line.lstrip().startswith("#")]

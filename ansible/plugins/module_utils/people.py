@@ -43,7 +43,7 @@ def person(name: str, root: str) -> Person | None:
     if lines is None:
         try:
             entry = pwd.getpwnam(name)
-        except KeyError:
+        except (KeyError, ValueError):  # ValueError: no name at all
             return None
         groups = frozenset(os.getgrouplist(name, entry.pw_gid))
         return Person(name, entry.pw_uid, entry.pw_gid, groups, entry.pw_dir)

@@ -14,7 +14,7 @@ from typing import Any
 from . import access, cdi, needed_files, needed_programs, needed_users
 from .managers import Run, Trouble
 from .people import Person, below, person
-from .said_by_units import entries
+from .said_by_units import entries, texts
 
 
 def unmet(manifest: Mapping[str, Any], root: str, run: Run, tree: str | None = None) -> list[str]:
@@ -52,15 +52,14 @@ class _Needs:
         self.containers = any(path.endswith(".container") for path in paths)
         self.units = bool(paths)
         users = [each.get("user") for each in entries(manifest, "services")]
-        names = [*self.names("linger"), *(user for user in users if isinstance(user, str))]
+        names = [*self.names("linger"), *texts(users)]
         self.user = names[0] if names else None
         """Whose services these are; None: the system's."""
         self.who: Person | None = None if self.user is None else person(self.user, root)
 
     def names(self, kind: str) -> list[str]:
         """What of a kind the host must have."""
-        found = self._requires.get(kind)
-        return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []
+        return texts(self._requires.get(kind))
 
     @property
     def podman(self) -> str | None:

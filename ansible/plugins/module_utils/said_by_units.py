@@ -21,6 +21,9 @@ _OWN_GROUPS: Final = ("AmbientCapabilities=", "CapabilityBoundingSet=", "Supplem
 _HARMLESS: Final = ("SupplementaryGroups=render", "SupplementaryGroups=video")
 
 
+_nameless: Final = re.compile("[\0\ud800-\udfff]")
+"""What no call of the system takes in a name."""
+
 _program: Final = re.compile(r"ExecStart=(/[A-Za-z0-9_./+-]+)(?: .*)?").fullmatch
 """A program without quotes and specifiers; of others nothing is said."""
 
@@ -46,10 +49,7 @@ class Reader:
 def readers(manifest: Mapping[str, Any], directory: str, root: str) -> Iterator[Reader]:
     """Read the units of a tree. `directory` is that of the manifest; a file that cannot be read says nothing."""
     services = {each["unit"]: each for each in entries(manifest, "services") if isinstance(each.get("unit"), str)}
-    for entry in entries(manifest, "files"):
-        path, unit = entry.get("path"), entry.get("unit")
-        if not isinstance(path, str) or not isinstance(unit, str):
-            continue
+    for path, unit in files_of(manifest):
         try:
             with open(os.path.join(directory, path), encoding="utf-8", errors="replace") as file:
                 lines = [line for line in file.read().splitlines() if not line.startswith("#")]
@@ -67,6 +67,20 @@ def readers(manifest: Mapping[str, Any], directory: str, root: str) -> Iterator[
             who = person(user, root) if isinstance(user, str) else _native(lines, root)
             program = next((found[1] for found in map(_program, lines) if found), None)
             yield Reader(unit, files, None, who, passing=True, program=program, unified=_unified(lines))
+
+
+def files_of(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each file of a manifest that becomes a unit: its path, and the unit's name."""
+    for entry in entries(manifest, "files"):
+        both = texts([entry.get("path"), entry.get("unit")])
+        if len(both) == 2:  # noqa: PLR2004 - neither is missing
+            yield both[0], both[1]
+
+
+def texts(value: object) -> list[str]:
+    """The texts in a list that can name something; none where it is something else."""
+    found = [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return [each for each in found if each and not _nameless.search(each)]
 
 
 def entries(manifest: Mapping[str, Any], key: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from .people import below, person
-from .said_by_units import entries
+from .said_by_units import entries, files_of
 
 _SYSTEM: Final = ("/etc/systemd/system", "/run/systemd/system")
 _USER: Final = (
@@ -27,13 +27,12 @@ def unmet(manifest: Mapping[str, Any], root: str, leaving: Collection[str]) -> l
 
     `leaving` are files that this very change removes, such as a native unit whose service becomes a container.
     """
-    users = {each.get("unit"): each.get("user") for each in entries(manifest, "services")}
+    users = {
+        each["unit"]: each.get("user") for each in entries(manifest, "services") if isinstance(each.get("unit"), str)
+    }
     found = []
-    for entry in entries(manifest, "files"):
-        path, unit = entry.get("path"), entry.get("unit")
-        if not isinstance(path, str) or not isinstance(unit, str) or not path.endswith(".container"):
-            continue
-        if unit not in users:  # an older manifest, which does not tell whose it is
+    for path, unit in files_of(manifest):
+        if not path.endswith(".container") or unit not in users:  # an older manifest does not tell whose it is
             continue
         for first in _before(os.path.basename(path), unit, users[unit], root):
             if first not in leaving and os.path.lexists(below(root, first)):
