@@ -108,6 +108,18 @@ def test_a_file_that_a_user_may_not_read(at: Callable[[Path], Host]) -> None:
     assert sentence.endswith(".gguf; chmod a+x /home/ada")
 
 
+@pytest.mark.parametrize("line", ["User=1000", "UserNS=keep-id:uid=1000", "PodmanArgs=--user=1000"])
+def test_who_a_container_is_by_its_own_words_is_left_to_it(
+    line: str, at: Callable[[Path], Host], tmp_path: Path
+) -> None:
+    host = at(STUDIO)
+    for path in host.manifest["requires"]["files"]:
+        host.at(path).chmod(0o600)
+    assert len(host.unmet()) == len(host.manifest["requires"]["files"])
+    rewritten(host, tmp_path, lambda text: text.replace("[Container]", f"[Container]\n{line}"))
+    assert host.unmet() == []
+
+
 def test_a_file_that_a_user_of_systemds_own_may_not_read(at: Callable[[Path], Host]) -> None:
     host = at(NATIVE)
     file = host.manifest["requires"]["files"][0]

@@ -14,8 +14,9 @@ _ROOTED: Final = "ghcr.io/ggml-org/llama.cpp:"
 """Images whose process is known to be root (llama.cpp's .devops/*.Dockerfile have no USER); of others nobody says."""
 
 _OWN_IDS: Final = ("AddCapability=", "GroupAdd=", "GIDMap=", "SubUIDMap=", "UIDMap=", "User=", "UserNS=")
-_OWN_ARGUMENTS: Final = ("--cap-add", "--group-add", "--user", "--uidmap", "--gidmap", "--privileged")
-"""What lets a container of the system read more than root without capabilities may, or less."""
+_OWN_ARGUMENTS: Final = ("--cap-add", "--user", "--uidmap", "--gidmap", "--subuidname")
+_KEPT: Final = "GroupAdd=keep-groups"
+"""What makes a container's process another than whoever starts it, or lets it read more or less."""
 
 _OWN_GROUPS: Final = ("AmbientCapabilities=", "CapabilityBoundingSet=", "SupplementaryGroups=")
 _HARMLESS: Final = ("SupplementaryGroups=render", "SupplementaryGroups=video")
@@ -61,7 +62,7 @@ def readers(manifest: Mapping[str, Any], directory: str, root: str) -> Iterator[
         service = services.get(unit, {})
         user = service.get("user")
         if path.endswith(".container"):
-            who = person(user, root) if isinstance(user, str) else _boxed(lines, service.get("image"))
+            who = _boxed(lines, user, service.get("image"), root)
             yield Reader(unit, files, tuple(_mounts(lines)), who, passing=isinstance(user, str))
         elif service:
             who = person(user, root) if isinstance(user, str) else _native(lines, root)
@@ -101,13 +102,15 @@ def _unified(lines: list[str]) -> bool:
     return cuda and "DevicePolicy=closed" in lines
 
 
-def _boxed(lines: list[str], image: object) -> Person | None:
-    """Who the server is in a container of the system."""
-    own = any(line.startswith(_OWN_IDS) for line in lines)
+def _boxed(lines: list[str], user: object, image: object, root: str) -> Person | None:
+    """Who the server is in a container: its rootless user, or root."""
+    own = any(line.startswith(_OWN_IDS) and line != _KEPT for line in lines)
     own |= any(word in line for line in lines if line.startswith("PodmanArgs=") for word in _OWN_ARGUMENTS)
-    if own or "DropCapability=all" not in lines or not str(image).startswith(_ROOTED):
+    if own or "DropCapability=all" not in lines:
         return None
-    return BARE_ROOT
+    if isinstance(user, str):
+        return person(user, root)
+    return BARE_ROOT if str(image).startswith(_ROOTED) else None
 
 
 def _native(lines: list[str], root: str) -> Person | None:
