@@ -1,0 +1,279 @@
+"""The real ansible-playbook and ansible-pull on a git repository and a root of the test's own.
+
+A `Site` is a repository as a user has it (site.yml, the collection vendored, `rendered/`) beside the root of the host
+that it is for. Nothing reaches the machine: systemctl, podman, loginctl and journalctl are stand-ins on PATH, the home
+is empty, and the collection is found beside the play alone.
+"""
+
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from ansible_fleets import provide
+from command import quadgen
+from parts import OLDEST, missing, quadlets
+from source import ROOT
+
+BIN: Final = Path(sys.executable).parent
+STAND_INS: Final = ROOT / "tests" / "ansible_stand_ins"
+CALLBACKS: Final = ROOT / "tests" / "ansible_callbacks"
+COLLECTION: Final = Path("collections/ansible_collections/quadgen/fleet")
+PLAY: Final = """\
+- name: Bring this host to its commit
+  hosts: all
+  gather_facts: false
+  vars:
+    quadgen_tree: "{{ playbook_dir }}/rendered"
+  roles:
+    - quadgen.fleet.host
+"""
+GIT: Final = ("git", "-c", "user.name=ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one task did: its name without the role's, its action's short name, its outcome and all that it returned."""
+
+    name: str
+    action: str
+    outcome: str
+    result: dict[str, Any]
+
+    @property
+    def changed(self) -> bool:
+        """Whether it says that it changed something."""
+        return bool(self.result.get("changed"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """How one run of Ansible ended, and what its tasks did."""
+
+    status: int
+    out: str
+    steps: tuple[Step, ...]
+    totals: dict[str, int]
+    """What the recap counts, by its words; empty for a run that was killed."""
+
+    def step(self, action: str, **expected: Any) -> Step:
+        """The one task of this action that returned these values, or was called with them."""
+        found = [
+            step
+            for step in self.steps
+            if step.action == action and all(_holds(step, key, value) for key, value in expected.items())
+        ]
+        assert len(found) == 1, [(step.name, step.outcome) for step in self.steps]
+        return found[0]
+
+    @cached_property
+    def actions(self) -> list[str]:
+        """The actions that were not skipped, in order, without the check of the role's arguments."""
+        return [
+            step.action for step in self.steps if step.outcome != "skipped" and step.action != "validate_argument_spec"
+        ]
+
+    @property
+    def reason(self) -> str:
+        """Why the run failed: the words of the last task that did."""
+        failed = [step for step in self.steps if step.outcome == "failed"]
+        assert failed, self.out
+        return str(failed[-1].result["msg"])
+
+    def succeeded(self) -> "Ran":
+        """Hand itself on, where nothing failed."""
+        assert self.status == 0, self.out
+        return self
+
+    def failed(self) -> "Ran":
+        """Hand itself on, where the play failed as plays do, and not of Ansible's own mistakes."""
+        assert self.status == 2, self.out
+        return self
+
+
+def _holds(step: Step, key: str, value: Any) -> bool:
+    arguments = step.result.get("invocation", {}).get("module_args", {})
+    return bool(step.result.get(key, arguments.get(key)) == value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """One host and the repository that it pulls."""
+
+    place: Path
+    host: str = "claw"
+    user: str | None = None
+    """Who runs Ansible: the user of the test, or this one."""
+
+    @property
+    def repository(self) -> Path:
+        return self.place / "repository"
+
+    @property
+    def root(self) -> Path:
+        """The root of the host's file system."""
+        return self.place / "root"
+
+    @property
+    def home(self) -> Path:
+        """The home of whoever runs Ansible."""
+        return self.place / "home"
+
+    @property
+    def machine(self) -> Path:
+        """Where the stand-ins keep what systemd and Podman know."""
+        return self.place / "machine"
+
+    def make(self) -> "Site":
+        """Lay out an empty root and a repository with the play and the collection."""
+        for directory in (self.root, self.home, self.machine, self.repository / "rendered"):
+            directory.mkdir(parents=True)
+        self.machine.chmod(0o777)  # users write down their calls there
+        provide(self.root)
+        ignore = shutil.ignore_patterns("__pycache__", "*.pyc")
+        shutil.copytree(ROOT / "ansible", self.repository / COLLECTION, ignore=ignore)
+        (self.repository / "site.yml").write_text(PLAY, encoding="utf-8")
+        self._git("init", "--quiet")
+        return self
+
+    def commit(self, fleet: str) -> Path:
+        """Commit a fleet with what quadgen renders of it; returns the rendered directory of the host."""
+        (self.repository / "fleet.yml").write_text(fleet, encoding="utf-8")
+        done = quadgen("render", "fleet.yml", cwd=self.repository)
+        assert done.status == 0, done.err
+        self._git("add", "--all")
+        self._git("commit", "--quiet", "--allow-empty", "--message", "Change the fleet")
+        return self.repository / "rendered" / self.host
+
+    def _git(self, *words: str) -> None:
+        subprocess.run([*GIT, *words], cwd=self.repository, check=True, capture_output=True, env=self._environment())
+
+    def play(self, *options: str, name: str = "site.yml", kill: str | None = None, **variables: Any) -> Ran:
+        """Run a play of the working copy; `kill` is a moment that the callback knows."""
+        words = [str(BIN / "ansible-playbook"), *self._options(variables), *options, name]
+        return self._run(words, cwd=self.repository, kill=kill)
+
+    def pull(self, *options: str, kill: str | None = None, **variables: Any) -> Ran:
+        """Pull the repository and run its play, as the timer of a host does."""
+        url = f"file://{self.repository}"
+        words = [str(BIN / "ansible-pull"), "--url", url, "--directory", str(self.home / "checkout")]
+        return self._run([*words, *self._options(variables), *options, "site.yml"], cwd=self.home, kill=kill)
+
+    def _options(self, variables: Mapping[str, Any]) -> list[str]:
+        told = {
+            "ansible_connection": "local",
+            "ansible_python_interpreter": sys.executable,
+            "quadgen_host": self.host,
+            "quadgen_root": str(self.root),
+            **variables,
+        }
+        return ["--inventory", "localhost,", "--extra-vars", json.dumps(told)]
+
+    def _run(self, words: list[str], *, cwd: Path, kill: str | None) -> Ran:
+        log = self.place / "steps"
+        log.write_text("", encoding="utf-8")
+        log.chmod(0o666)
+        extra = {"QUADGEN_TEST_STEPS": str(log), **({"QUADGEN_TEST_KILL": kill} if kill else {})}
+        shell = ["sh", "-c", 'QUADGEN_TEST_TOP=$$ exec "$@"', "sh"]  # the callback kills from here down
+        done = subprocess.run(
+            [*shell, *words],
+            cwd=cwd,
+            env=self._environment() | extra,
+            user=self.user,
+            group=pwd.getpwnam(self.user).pw_gid if self.user else None,
+            extra_groups=[] if self.user else None,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            start_new_session=True,
+            check=False,
+            timeout=300,
+        )
+        lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+        totals = [total for line in lines for total in line.get("totals", {}).values()]
+        return Ran(
+            status=done.returncode,
+            out=done.stdout,
+            steps=tuple(_step(line) for line in lines if "task" in line),
+            totals=totals[-1] if totals else {},
+        )
+
+    def rules(self, **how: str) -> None:
+        """Say how the starts of services go from now on, by the name of the service or a word of its unit."""
+        rules = [{"match": match.replace("_service", ".service"), "how": word} for match, word in how.items()]
+        (self.machine / "rules.json").write_text(json.dumps(rules), encoding="utf-8")
+
+    def calls(self, *programs: str) -> list[list[str]]:
+        """What the stand-ins were told since this was last asked, without options; of these programs, or of all."""
+        path = self.machine / "calls"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        path.unlink(missing_ok=True)
+        calls = [json.loads(line) for line in lines]
+        return [
+            [call["program"], *(word for word in call["words"] if not word.startswith("-"))]
+            for call in calls
+            if not programs or call["program"] in programs
+        ]
+
+    def runs(self, user: str = "") -> dict[str, str]:
+        """The text that each running unit of a manager was started with."""
+        known = json.loads((self.machine / "units.json").read_text(encoding="utf-8")).get(user, {})
+        return {unit: each["ran"] for unit, each in sorted(known.items()) if each["active"] == "active"}
+
+    @property
+    def state(self) -> Path:
+        """The directory of the host's memory."""
+        return self.root / "var/lib/quadgen"
+
+    def remembers(self) -> dict[str, Any]:
+        """state.json of the host."""
+        found: dict[str, Any] = json.loads((self.state / "state.json").read_text(encoding="utf-8"))
+        return found
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            "PATH": os.pathsep.join([str(STAND_INS), str(BIN), os.environ["PATH"]]),
+            "HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            "ANSIBLE_CALLBACK_PLUGINS": str(CALLBACKS),
+            "ANSIBLE_CALLBACKS_ENABLED": "steps",
+            "ANSIBLE_LOCALHOST_WARNING": "false",
+            "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
+            "ANSIBLE_NOCOLOR": "true",
+            "ANSIBLE_PIPELINING": "true",
+            "QUADGEN_QUADLET": str(quadlets().get(OLDEST) or missing(f"Quadlet {OLDEST}")),
+            "QUADGEN_STAND_INS": str(self.machine),
+        }
+
+
+def _step(line: dict[str, Any]) -> Step:
+    return Step(
+        name=line["task"].rpartition(" : ")[2],
+        action=line["action"].rpartition(".")[2],
+        outcome=line["outcome"],
+        result=line["result"],
+    )
+
+
+@contextmanager
+def open_place() -> Iterator[Path]:
+    """A directory that every user can enter, unlike those of pytest."""
+    with tempfile.TemporaryDirectory(prefix="quadgen-site-") as place:
+        Path(place).chmod(0o755)
+        yield Path(place)
+
+
+as_root: Final = pytest.mark.skipif(os.geteuid() != 0, reason="only root acts for the system and for other users")
+"""Marks a test of what root does on a host."""
