@@ -56,13 +56,12 @@ from ..module_utils import tree
 from ..module_utils.managers import Trouble
 from ..module_utils.validating import judged
 
+ARGUMENTS = {"tree": {"type": "path"}, "root": {"type": "path", "default": "/"}}
+
 
 def main() -> None:
     """Do what the task asks."""
-    module = AnsibleModule(
-        argument_spec={"tree": {"type": "path"}, "root": {"type": "path", "default": "/"}},
-        supports_check_mode=True,
-    )
+    module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
     directory = module.params["tree"]
     if directory is None:
         module.exit_json(changed=False, faults=[], unchecked=[])
