@@ -41,6 +41,10 @@ def rewritten(host: Host, tmp_path: Path, change: Callable[[str], str]) -> None:
     host.tree = tmp_path / "tree"
 
 
+def saying(line: str) -> Callable[[str], str]:
+    return lambda text: text.replace("[Container]", f"[Container]\n{line}")
+
+
 def test_a_file_that_is_not_there(at: Callable[[Path], Host]) -> None:
     host = at(CLAW)
     host.at(MODEL).unlink()
@@ -116,7 +120,7 @@ def test_who_a_container_is_by_its_own_words_is_left_to_it(
     for path in host.manifest["requires"]["files"]:
         host.at(path).chmod(0o600)
     assert len(host.unmet()) == len(host.manifest["requires"]["files"])
-    rewritten(host, tmp_path, lambda text: text.replace("[Container]", f"[Container]\n{line}"))
+    rewritten(host, tmp_path, saying(line))
     assert host.unmet() == []
 
 
@@ -161,7 +165,7 @@ def test_root_without_capabilities_may_not_read_anothers_file(at: Callable[[Path
     host = at(CLAW)
     host.at(MODEL).chmod(0o600)
     assert host.unmet() == [f"llama-server.service runs as {ROOTED}, who may not read {MODEL}; chmod a+r {MODEL}"]
-    rewritten(host, tmp_path, lambda text: text.replace("[Container]", "[Container]\nAddCapability=DAC_OVERRIDE"))
+    rewritten(host, tmp_path, saying("AddCapability=DAC_OVERRIDE"))
     assert host.unmet() == []
 
 
@@ -177,7 +181,7 @@ def test_a_container_s_root_may_read_its_own_and_what_is_open(at: Callable[[Path
     was = host.tree
     for line in ("AddCapability=DAC_OVERRIDE", "User=4242", "UserNS=keep-id", "PodmanArgs=--user=4242"):
         host.tree = was
-        rewritten(host, tmp_path, lambda text, line=line: text.replace("[Container]", f"[Container]\n{line}"))  # type: ignore[misc]
+        rewritten(host, tmp_path, saying(line))
         assert host.unmet() == []
     host.tree = was
     host.manifest["services"][0]["image"] = "registry.example/llama:1"  # whose user is anybody's guess

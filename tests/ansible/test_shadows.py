@@ -1,12 +1,14 @@
 """A file that Podman or systemd finds before a rendered one would run in its place."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from good_hosts import ADA, Host, good
-from plugins.module_utils import shadows
+from host_trees import CHAT, rendered
+from plugins.module_utils import shadows, surveying
+from plugins.module_utils.managers import MISSING, Said
 from source import ROOT
 
 CLAW = ROOT / "examples/two-backends/rendered/claw"
@@ -84,3 +86,20 @@ def test_an_older_manifest_does_not_tell_whose_its_units_are(at: Callable[[Path]
     del host.manifest["services"]
     host.put("/etc/systemd/system/llama-server.service")
     assert unmet(host) == []
+
+
+def silent(argv: Sequence[str], user: str | None = None, timeout: float | None = None) -> Said:  # noqa: ARG001 - as run()
+    """A systemd that knows no unit, and nothing else."""
+    if "show" in argv:
+        return Said(0, "LoadState=not-found\nActiveState=inactive\nSubState=dead\n", "")
+    return Said(MISSING, "", f"cannot run {argv[0]}: No such file or directory")
+
+
+def test_a_pull_changes_nothing_where_another_file_would_run(tmp_path: Path) -> None:
+    rendered(tmp_path / "rendered", {CHAT: b"[Container]\nImage=ghcr.io/x:1\n"})
+    other = tmp_path / "root/etc/systemd/system/chat.service"
+    other.parent.mkdir(parents=True)
+    other.touch()
+    roots = (str(tmp_path / "rendered"), "claw", str(tmp_path / "root"), str(tmp_path / "state"))
+    found = surveying.survey(*roots, retired=False, retry=False, run=silent)
+    assert f"/etc/systemd/system/chat.service comes before /{CHAT}, {INSTEAD}" in found.unmet
