@@ -14,7 +14,12 @@ PROGRAMS: Final = {"systemctl": systemctl, "journalctl": journalctl, "loginctl":
 def main(program: str) -> int:
     """Be one of the programs."""
     words = sys.argv[1:]
-    user = whoever() if "--user" in words or (program == "podman" and os.geteuid()) else None
+    theirs = "--user" in words or (program == "podman" and os.geteuid() != 0)
+    return told(program, words, whoever() if theirs else None)
+
+
+def told(program: str, words: list[str], user: str | None) -> int:
+    """Do what a program is told, by or for a user; the status is the program's."""
     entry = {"program": program, "words": words, "user": user}
     entry |= {"home": os.environ.get("HOME"), "runtime": os.environ.get("XDG_RUNTIME_DIR")}
     with held() as machine:

@@ -1,8 +1,9 @@
 """What a started service serves: `health_server.py PORT STATUS PLACE` answers every GET with the status.
 
-It ends by itself once the directory PLACE is gone.
+It goes on in a process of its own, whose number it prints, and ends by itself once the directory PLACE is gone.
 """
 
+import os
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -29,8 +30,14 @@ def main(port: int, status: int, place: Path) -> None:
     except OSError as error:
         sys.stdout.write(f"error: couldn't bind to port {port}: {error.strerror}\n")
         return
-    sys.stdout.write("listens\n")
-    sys.stdout.flush()
+    pid = os.fork()
+    if pid:
+        sys.stdout.write(f"{pid}\n")
+        return
+    os.setsid()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     while place.is_dir():
         sleep(0.2)

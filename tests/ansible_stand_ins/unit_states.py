@@ -84,15 +84,9 @@ class Manager:
         port = _PORT.search(record["text"])
         if record["active"] == "active" and port is not None:
             status = "503" if how == "unwell" else "200"
-            command = [sys.executable, str(SERVER), port[1], status, str(self.machine.place)]
-            server = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
-            )  # whoever reads what systemctl says must not wait for it
-            assert server.stdout is not None
-            said = server.stdout.readline()
-            record["pid"] = server.pid
-            if said != b"listens\n":
-                record |= {**_FAILED, "pid": 0, "journal": [said.decode().strip()]}
+            command = [sys.executable, "-S", str(SERVER), port[1], status, str(self.machine.place)]
+            said = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", check=False).stdout.strip()
+            record |= {"pid": int(said)} if said.isdigit() else {**_FAILED, "pid": 0, "journal": [said]}
         return 0
 
     def stop(self, unit: str) -> None:
@@ -101,7 +95,7 @@ class Manager:
         if record["pid"]:
             with suppress(ProcessLookupError):
                 os.kill(record["pid"], signal.SIGKILL)
-            while Path(f"/proc/{record['pid']}/fd").is_dir() and _alive(record["pid"]):
+            while _alive(record["pid"]):
                 time.sleep(0.005)
         if self._how(unit, record["text"] or "") == "stubborn" and record["active"] == "active":
             record |= {"active": "deactivating", "sub": "stop-sigterm", "pid": 0}

@@ -115,20 +115,20 @@ def look(users: Mapping[str, str | None], *, run: Run) -> dict[str, Seen]:
     return found
 
 
-def stop(users: Mapping[str, str | None], *, run: Run, within: float = STOPPING) -> None:
+def stop(users: Mapping[str, str | None], *, run: Run) -> None:
     """Stop units, in this order where it is systemd's as well, and wait until they are down.
 
     One that systemd does not know runs nothing. Raises Trouble for one that does not end.
     """
     for unit, user in users.items():
         managers.systemctl("stop", "--no-block", unit, user=user, run=run)
-    end = time.monotonic() + within
+    end = time.monotonic() + STOPPING
     left = dict(users)
     pause = 0.05
     while left:
         left = {unit: left[unit] for unit, seen in look(left, run=run).items() if not seen.down}
         if left and time.monotonic() > end:
-            raise Trouble(f"{', '.join(sorted(left))} did not stop within {within:g} seconds")
+            raise Trouble(f"{', '.join(sorted(left))} did not stop within {STOPPING:g} seconds")
         if left:
             time.sleep(pause)
             pause = min(pause * 1.5, 0.5)

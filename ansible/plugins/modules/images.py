@@ -84,7 +84,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import state, tree
+from ..module_utils import managers, state, tree
 from ..module_utils.imaging import Image, Images
 from ..module_utils.managers import Trouble
 
@@ -108,7 +108,7 @@ def main() -> None:
         place = state.directory(given["state_dir"], given["root"])
         manifest = tree.read(given["tree"])
         with state.locked(place, reading=check):
-            images = Images(state.read(place), lambda found: state.write(place, found))
+            images = Images(state.read(place), lambda found: state.write(place, found), run=managers.run)
             if given["state"] == "present":
                 pulled = images.missing(manifest)
                 if not check:

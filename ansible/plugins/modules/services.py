@@ -115,7 +115,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import state, tree
+from ..module_utils import managers, state, tree
 from ..module_utils.managers import Trouble
 from ..module_utils.starting import Failed, Starter, planned
 from ..module_utils.state import State
@@ -168,7 +168,7 @@ def main() -> None:
 def _stop(
     manifest: Manifest, known: State, place: str, units: list[str], result: dict[str, Any], *, check: bool
 ) -> None:
-    stopper = Stopper(manifest, known, lambda found: state.write(place, found))
+    stopper = Stopper(manifest, known, lambda found: state.write(place, found), run=managers.run)
     due = stopper.due(units)
     seen = stopper.seen(stopper.reachable(due))
     result["stopped"] = [unit for unit in seen if not seen[unit].down]
@@ -179,7 +179,7 @@ def _stop(
 
 def _start(manifest: Manifest, known: State, place: str, tries: int, result: dict[str, Any], *, check: bool) -> None:
     before = tree.read(state.good(place))
-    starter = Starter(manifest, known, lambda found: state.write(place, found), tries, before=before)
+    starter = Starter(manifest, known, lambda found: state.write(place, found), tries, before=before, run=managers.run)
     if not check:
         result["reloaded"] = starter.reload()
     seen = starter.seen()
