@@ -268,6 +268,12 @@ def test_a_machine_does_not_become_another_host_by_itself(host: Host) -> None:
     )
 
 
+def test_a_directory_that_was_copied_from_another_host_is_refused(host: Host) -> None:
+    tree = host.commit({CHAT: b"chat"})
+    Path(tree).rename(host.place / "rendered/forge")
+    assert host.refused("forge") == (f"{host.place}/rendered/forge has the manifest of claw: render the fleet again")
+
+
 def test_a_host_is_called_as_its_node_is_or_by_its_first_label(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     node = os.uname()
     named = type(node)((node[0], "claw.example.org", *node[2:]))

@@ -152,13 +152,16 @@ def names(root: str, directory: str) -> list[str]:
 
 @contextlib.contextmanager
 def acting(spot: Spot) -> Iterator[None]:
-    """Do what is done meanwhile as the user whose a spot is."""
+    """Do what is done meanwhile as the user whose a spot is; raises Trouble where this root may not."""
     if spot.uid == os.geteuid():
         yield
         return
     groups, gid = os.getgroups(), os.getegid()
     try:
         os.setgroups(_groups(spot.uid, spot.gid))
+    except OSError as error:  # root of a container that may not
+        raise Trouble(f"cannot act as {user_name(spot.uid)} for {spot.name}: {error.strerror}") from error
+    try:
         os.setegid(spot.gid)
         os.seteuid(spot.uid)
         yield

@@ -80,6 +80,8 @@ def survey(tree_root: str, host: str | None, root: str, place: str, *, retired: 
         known = state.read(place)
         name, directory = chosen(tree_root, host, known, retired=retired)
         planned = placing.plan(directory, root, known)
+        if directory is not None and planned.manifest.host != name:
+            raise Trouble(f"{directory} has the manifest of {planned.manifest.host}: render the fleet again")
         if known.refused is not None and known.refused == planned.manifest.sha256 and not retry:
             raise Trouble(f"this tree was rolled back before: {known.reason}; commit another, or try it again by retry")
         return _compared(Asked(name, directory, root, place, state.good(place)), planned, known, run)
