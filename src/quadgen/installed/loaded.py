@@ -72,7 +72,7 @@ def loading(declared: Declared, seen: Seen, said: Iterable[Problem]) -> Iterator
         for path in loaded.drop_ins:
             found = Found(path=path.lstrip("/"), kind=Kind.FILE)
             if seen.place(found.path).file not in told:
-                yield drop_in(declared, file, found, seen)
+                yield drop_in(declared, [file], found, seen)
         if loaded.stale:
             message = f"the files of {file.unit} changed since systemd read them"
             yield of_file(

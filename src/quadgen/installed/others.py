@@ -12,30 +12,37 @@ from quadgen.unitfile import Malformed, read
 
 _SHOWN: Final = 8
 """Lines of a drop-in that notes have."""
+_NAMED: Final = 3
+"""Units that a message names."""
 
 
 def drop_ins(declared: Declared, seen: Seen) -> Iterator[Problem]:
-    """Problems of code `foreign-drop-in`: the host changes a unit, and no manifest lists what does.
+    """Problems of code `foreign-drop-in`: the host changes units, and no manifest lists what does.
 
     A note where it is the distribution's and for every service.
     """
     wanted = {file.path for file in declared.files}
+    changed: dict[str, tuple[Found, list[DeclaredFile]]] = {}
     for file in declared.units:
         for found in seen.others.get(_key(file), ()):
             if is_drop_in(found) and found.path not in wanted:
-                yield drop_in(declared, file, found, seen)
+                changed.setdefault(found.path, (found, []))[1].append(file)
+    for found, files in changed.values():
+        yield drop_in(declared, files, found, seen)
 
 
-def drop_in(declared: Declared, file: DeclaredFile, found: Found, seen: Seen) -> Problem:
-    """What is said of one drop-in."""
+def drop_in(declared: Declared, files: Sequence[DeclaredFile], found: Found, seen: Seen) -> Problem:
+    """What is said of one drop-in, which changes the units of these files."""
     place = seen.place(found.path)
     vendor = is_of_vendor(found.path)
+    units = [file.unit or "" for file in files]
+    more = f" and {len(units) - _NAMED} more" if len(units) > _NAMED else ""
     return Problem(
         code="foreign-drop-in",
-        message=f"{place.file} changes {file.unit}, and no manifest lists it",
+        message=f"{place.file} changes {', '.join(units[:_NAMED])}{more}, and no manifest lists it",
         severity=Severity.NOTE if vendor else Severity.ERROR,
         host=declared.host,
-        service=file.service,
+        service=files[0].service if len(files) == 1 else None,
         notes=_says(found),
         hint=None if vendor else "say it in the fleet file, where `unit:` takes any key that is not decided",
         place=place,

@@ -47,9 +47,7 @@ def _nobody(directory: str, host: str | None, node: str, hosts: list[str]) -> Pr
 
     asked = host if host is not None else node
     near = get_close_matches(asked, hosts, n=1)
-    what = (
-        f"no rendered host {shown(asked)}" if host is not None else f"no host called as this machine is: {shown(node)}"
-    )
+    what = "no rendered host" if host is not None else "no host called as this machine is:"
     listed = hosts[:_SHOWN]
     more = len(hosts) - len(listed)
     return Problem(
