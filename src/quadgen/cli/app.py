@@ -16,6 +16,7 @@ from quadgen.cli import (
     lock,
     measure,
     observe,
+    plan,
     profiles,
     progress,
     render,
@@ -48,7 +49,21 @@ def _options(
         raise typer.Exit
 
 
-for module in (render, check, explain, profiles, verify, lock, inventory, schema, observe, triage, agreement, measure):
+for module in (
+    render,
+    check,
+    plan,
+    explain,
+    profiles,
+    verify,
+    lock,
+    inventory,
+    schema,
+    observe,
+    triage,
+    agreement,
+    measure,
+):
     app.command(name=module.__name__.rpartition(".")[2])(module.command)
 app.add_typer(flags.app, name="flags")
 app.add_typer(gguf.app, name="gguf")

@@ -36,8 +36,8 @@ def command(
 ) -> None:
     """Tell what a change does to each host and service: created, changed, restarted, removed, newly refused.
 
-    The old state is the rendered tree as it was committed; where the revision has none, its fleet is compiled. The
-    new one is the fleet as it stands, or that of another revision.
+    The old state is the rendered tree as it was committed, or the fleet where none was.
+    The new one is the fleet as it stands, or that of --to.
     """
     from quadgen.cli import console, plan_review  # noqa: PLC0415 - heavy
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+import typer
+
 from quadgen.cli import plan_sides
 from quadgen.cli.plan_revision import Snapshot
 from quadgen.cli.plan_sides import State
@@ -9,7 +11,7 @@ from quadgen.ownership import MANIFEST
 from quadgen.problems import Problem, Rejected, Unavailable
 from quadgen.resolve.report import unknown
 from quadgen.review.change import HostChange, Refusal, Review
-from quadgen.review.comparing import compare
+from quadgen.review.comparing import Contents, compare
 from quadgen.review.refusals import errors, held, refusals
 from quadgen.review.state import differing
 from quadgen.revisions import Repository, repository
@@ -23,6 +25,8 @@ def reviewed(fleet: str, *, old: str | None, new: str | None, output: str, hosts
     """
     place = repository(fleet)
     was = plan_sides.committed(place, old, fleet, output)
+    if new is None and place.top is None:
+        raise typer.BadParameter("there is no working copy here: name the revision that is new", param_hint="--to")
     now = plan_sides.of_revision(place, new, fleet) if new else plan_sides.standing(fleet, like=was.side.commit)
     everybody = was.hosts.keys() | (now.hosts if now.compiled is None else now.compiled.fleet.data["hosts"]).keys()
     _check(hosts, everybody)
@@ -61,24 +65,20 @@ def _changes(
         for host, paths in differing(was.hosts, now.hosts).items()
         if (hosts is None or host in hosts) and unsaid.get(host, frozenset()) is not None
     }
-    before, after = was.contents(wanted), now.contents(_there(wanted, now))
+    before, after = was.contents(wanted), now.contents(wanted)
     changes, notes = [], []
     for host in wanted:
-        found = compare(host, before.get(host), after.get(host), held=unsaid.get(host) or frozenset())
+        old, new = before.get(host), after.get(host)
+        found = compare(host, old, new, held=unsaid.get(host) or frozenset())
         if found is None:
             notes.append(f"the committed {host}/{MANIFEST} is not quadgen's, so nothing is said of {host}")
-        elif found.services or found.needs or found.spares or host not in unsaid:
+        elif found.services or found.needs or found.spares or (host not in unsaid and _listed(old) != _listed(new)):
             changes.append(found)
     return changes, notes
 
 
-def _there(wanted: Mapping[str, list[str]], side: State) -> dict[str, list[str]]:
-    """The files that a side has of those that are wanted."""
-    return {
-        host: [path for path in paths if path in side.hosts[host]]
-        for host, paths in wanted.items()
-        if host in side.hosts
-    }
+def _listed(contents: Contents | None) -> bytes | None:
+    return None if contents is None else contents.get(MANIFEST)
 
 
 def _refusals(wrong: list[Problem], was: State, place: Repository, fleet: str) -> tuple[Refusal, ...]:

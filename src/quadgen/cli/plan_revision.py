@@ -54,7 +54,8 @@ class Snapshot:
         """Names that match a pattern, relative to the fleet file as the pattern is; sorted."""
         inside = self._inside(pattern)
         if inside is None:
-            return disk.matching("", self._outside(pattern)) if posixpath.isabs(pattern) else []
+            above = "" if self.repository.top is None else posixpath.join(self.repository.top, self.base)
+            return disk.matching(above, pattern) if above or posixpath.isabs(pattern) else []
         if not posixpath.isabs(pattern):
             return self.listing.matching(self.base, pattern)
         above = pattern[: len(pattern) - len(inside)]

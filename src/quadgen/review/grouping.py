@@ -65,11 +65,14 @@ def _services(hosts: Iterable[HostChange]) -> Iterator[Together]:
 
 
 def _alike(change: ServiceChange) -> ServiceChange:
-    """What is told of a service: of one that comes or goes, what it runs, and none of its many words."""
+    """What is told of a service: of one that comes, what it runs and why it may, and of one that goes, that it does."""
     if change.kind is Kind.CHANGED:
         return change
-    detail = replace(change.detail, arguments=(), environment=(), mounts=None, keys=(), notes=None)
-    return replace(change, detail=detail if change.kind is Kind.CREATED else Detail(program=detail.program))
+    if change.kind is Kind.REMOVED:
+        return replace(change, detail=Detail(), about="")
+    return replace(
+        change, detail=replace(change.detail, arguments=(), environment=(), mounts=None, keys=(), notes=None)
+    )
 
 
 def _rank(entry: tuple[ServiceChange, list[Target]]) -> tuple[object, ...]:

@@ -44,12 +44,12 @@ def of_listing(entries: Mapping[str, Entry], under: str) -> dict[str, Files]:
 
 
 def contents(trees: Iterable[HostTree], hosts: Mapping[str, Iterable[str]]) -> dict[str, dict[str, bytes]]:
-    """The bytes of some files, by host and path, of a fleet that was compiled."""
+    """The bytes of those files, by host and path, that a fleet has which was compiled."""
     found = {}
     for tree in trees:
         if tree.host in hosts:
             every = {MANIFEST: tree.manifest} | {file.path: file.data for file in tree.files}
-            found[tree.host] = {path: every[path] for path in hosts[tree.host]}
+            found[tree.host] = {path: every[path] for path in hosts[tree.host] if path in every}
     return found
 
 
