@@ -114,7 +114,8 @@ def main() -> None:
                 if not check:
                     images.pull(pulled)
             else:
-                trees = [manifest, tree.read(state.good(place))]
+                # without a tree nothing is gone back to either
+                trees = [manifest, tree.read(None if given["tree"] is None else state.good(place))]
                 removed = images.unneeded(trees)
                 if not check:
                     removed, kept = images.remove(removed, frozenset().union(*(each.images for each in trees)))
