@@ -68,27 +68,31 @@ class Listing:
 
         `**` reaches any depth, and a name that begins with a dot is matched by one that says so: `glob.glob`.
         """
-        found = set(self._matches(base, "", [part for part in pattern.split("/") if part]))
+        found = set(self._matches(f"{base}/", "", [part for part in pattern.split("/") if part], frozenset()))
         return sorted(name for name in found if self.find(f"{base}/{name}") is not None)
 
-    def _matches(self, base: str, so_far: str, parts: list[str]) -> Iterator[str]:
+    def _matches(self, base: str, so_far: str, parts: list[str], links: frozenset[str]) -> Iterator[str]:
+        """`so_far` is empty or ends in a slash; `links` are those that `**` has followed, each once."""
         if not parts:
             yield so_far.removesuffix("/")
             return
         part, *others = parts
         if _MAGIC.isdisjoint(part):
-            yield from self._matches(base, f"{so_far}{part}/", others)
+            yield from self._matches(base, f"{so_far}{part}/", others, links)
             return
         if part == "**":
-            yield from self._matches(base, so_far, others)
-        for name, inner in self._inside(f"{base}/{so_far}"):
+            yield from self._matches(base, so_far, others, links)
+        for name, inner in self._inside(f"{base}{so_far}"):
+            if name[0] == "." and part[0] != ".":
+                continue
             if part == "**":
-                if name[0] != "." and isinstance(inner, _Folder):
-                    yield from self._matches(base, f"{so_far}{name}/", parts)
-                elif name[0] != "." and not others:
+                followed = {inner.id} if isinstance(inner, Entry) else frozenset()
+                if not others:
                     yield f"{so_far}{name}"
-            elif (part[0] == "." or name[0] != ".") and _pattern(part).match(name):
-                yield from self._matches(base, f"{so_far}{name}/", others)
+                if links.isdisjoint(followed):
+                    yield from self._matches(base, f"{so_far}{name}/", parts, links | followed)
+            elif _pattern(part).match(name):
+                yield from self._matches(base, f"{so_far}{name}/", others, links)
 
     def _inside(self, path: str) -> list[tuple[str, "_Folder | Entry"]]:
         way = self._walk(path)

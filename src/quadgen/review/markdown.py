@@ -19,6 +19,7 @@ _VALUE: Final = 400
 """Characters of one value."""
 _UNFOLDED: Final = 12
 """Lines that a paragraph shows without being opened."""
+_WORDS: Final = {"~ ": "changed ", "+ ": "added ", "- ": "removed "}
 _ticks = re.compile(r"`+").findall
 
 
@@ -72,8 +73,7 @@ def _list(lines: Sequence[Line]) -> Iterator[str]:
 def _told(line: Line) -> Line:
     """A line whose sign would begin another list."""
     first, *others = line
-    words = {"~ ": "changed ", "+ ": "added ", "- ": "removed "}
-    return (words.get(first, first), *others)
+    return (_WORDS.get(first[:2], first[:2]) + first[2:], *others)
 
 
 def _line(parts: Iterable[str]) -> str:
