@@ -18,6 +18,7 @@ from quadgen.installed.seen import Container, Process, Seen, State
 from quadgen.onhost.asking import Asking
 from trees import script
 
+IMAGE = "115d37362fd6049bac5f967c14f9bfbd1800bffffe541aaef1211745eec992de"
 ME = pwd.getpwuid(os.getuid())
 OWN = Account(name=ME.pw_name, uid=ME.pw_uid, gid=ME.pw_gid, home=ME.pw_dir.strip("/"))
 OTHER = Account(name="other", uid=os.getuid() + 1, gid=os.getgid(), home="home/other")
@@ -45,10 +46,10 @@ def shows(place: Path, name: str = "show.txt", **changed: str) -> str:
 
 
 def answers(place: Path) -> str:
-    """A `podman` that has the captured container and images."""
+    """A `podman` that has the captured container and its image."""
     return (
         f'echo "$@" >> {place}/asked; case $1 in container) cat {CAPTURED}/container-inspect.json ;; '
-        f"image) cat {CAPTURED}/image-list.json ;; esac"
+        f"image) echo sha256:{IMAGE} ;; esac"
     )
 
 
@@ -72,13 +73,13 @@ def test_a_user_s_container_is_asked_for_by_the_name_in_its_service_and_its_imag
     assert said(what) == []
     runs = what.running[OWN.name, "chat.service"]
     assert isinstance(runs, Container)
-    assert (runs.name, runs.unit, runs.running, runs.named) == ("chat", "chat.service", True, runs.image)
+    assert (runs.name, runs.unit, runs.running, runs.named) == ("chat", "chat.service", True, IMAGE)
     assert runs.words[:2] == ("/usr/bin/podman", "run")
     assert started_with(what.generated[OWN.name, "chat.service"])[2:4] == ("--name", "chat")
     systemd, *podman = (tmp_path / "asked").read_text().splitlines()
     assert systemd.startswith("--user show --property=Id,LoadState,")
     assert systemd.endswith(" -- chat.service")
-    assert podman == ["container inspect chat", "image list --no-trunc --format=json"]
+    assert podman == ["container inspect chat", "image inspect --format={{.Id}} -- localhost/llama-server:test"]
 
 
 def test_a_container_that_is_gone_is_none_and_no_failure(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -104,7 +104,7 @@ class Asking:
 
     def _containers(self, user: str | None, names: Sequence[str]) -> dict[str, Container] | None:
         """The containers of these names; None where Podman cannot be asked."""
-        whose = f"Podman{f' of {user}' if user else ''}"
+        whose = _podman_of(user)
         podman = self._program("podman")
         if podman is None:
             self._say("no podman on PATH: what the containers run was not compared")
@@ -117,22 +117,21 @@ class Asking:
             return None
         try:
             found = json.loads(said.stdout)
-            images = self._images(user, podman, whose)
+            images = self._images(user, podman, [each["ImageName"] for each in found])
             return {each["Name"]: _container(each, images) for each in found}
         except (ValueError, LookupError, TypeError, AttributeError):
             self._say(f"{whose} does not answer: {_complaint(said)}")
             return None
 
-    def _images(self, user: str | None, podman: str, whose: str) -> dict[str, str]:
-        """The id of each image by each of its names, with a tag and with a digest."""
-        said = self._ask(user, [podman, "image", "list", "--no-trunc", "--format=json"], whose)
-        if said is None or said.status:
-            return {}
-        names: dict[str, str] = {}
-        for image in json.loads(said.stdout):
-            for name in (*(image.get("Names") or ()), *(image.get("RepoDigests") or ())):
-                names.setdefault(name, image["Id"].removeprefix("sha256:"))
-        return names
+    def _images(self, user: str | None, podman: str, names: Iterable[str]) -> dict[str, str]:
+        """The id of the image that each of these names has today; one without an image is not there."""
+        found = {}
+        for name in dict.fromkeys(names):
+            # one by one: with several stores a list has a name twice, and does not say which image Podman would take
+            said = self._ask(user, [podman, "image", "inspect", "--format={{.Id}}", "--", name], _podman_of(user))
+            if said is not None and said.status == 0:
+                found[name] = said.stdout.strip().removeprefix("sha256:")
+        return found
 
     def _ask(self, user: str | None, words: Sequence[str], whose: str) -> Finished | None:
         """Ask as `user`; None where that cannot be, which is said."""
@@ -204,19 +203,19 @@ def _texts(data: bytes) -> tuple[str, ...]:
 
 def _container(said: Mapping[str, Any], images: Mapping[str, str]) -> Container:
     config = said["Config"]
-    name: str = said.get("ImageName") or ""
-    tagged, at, digest = name.partition("@")
-    head, slash, last = tagged.rpartition("/")
     return Container(
         name=said["Name"],
         unit=(config.get("Labels") or {}).get(_UNIT_LABEL),
         running=bool(said["State"]["Running"]),
         words=tuple(config.get("CreateCommand") or ()),
         image=said["Image"].removeprefix("sha256:"),
-        image_name=name,
-        # Podman lists digests without a tag
-        named=images.get(f"{head}{slash}{last.partition(':')[0]}@{digest}" if at else name),
+        image_name=said["ImageName"],
+        named=images.get(said["ImageName"]),
     )
+
+
+def _podman_of(user: str | None) -> str:
+    return f"Podman{f' of {user}' if user else ''}"
 
 
 def _complaint(said: Finished) -> str:
