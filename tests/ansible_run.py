@@ -16,11 +16,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from ansible_box import Box, without_comments
 from ansible_fleets import provide
 from command import quadgen
 from parts import OLDEST, missing, quadlets
@@ -115,6 +117,8 @@ class Site:
     host: str = "claw"
     user: str | None = None
     """Who runs Ansible: the user of the test, or this one."""
+    kept: str = "var/lib/quadgen"
+    """The directory of quadgen's state below the root."""
 
     @property
     def repository(self) -> Path:
@@ -131,15 +135,15 @@ class Site:
         return self.place / "home"
 
     @property
-    def machine(self) -> Path:
-        """Where the stand-ins keep what systemd and Podman know."""
-        return self.place / "machine"
+    def box(self) -> Box:
+        """The host itself."""
+        return Box(root=self.root, machine=self.place / "machine", kept=self.kept)
 
     def make(self) -> "Site":
         """Lay out an empty root and a repository with the play and the collection."""
-        for directory in (self.root, self.home, self.machine, self.repository / "rendered"):
+        for directory in (self.root, self.home, self.box.machine, self.repository / "rendered"):
             directory.mkdir(parents=True)
-        self.machine.chmod(0o777)  # users write down their calls there
+        self.box.machine.chmod(0o777)  # users write down their calls there
         provide(self.root)
         ignore = shutil.ignore_patterns("__pycache__", "*.pyc")
         shutil.copytree(ROOT / "ansible", self.repository / COLLECTION, ignore=ignore)
@@ -152,9 +156,32 @@ class Site:
         (self.repository / "fleet.yml").write_text(fleet, encoding="utf-8")
         done = quadgen("render", "fleet.yml", cwd=self.repository)
         assert done.status == 0, done.err
+        self.save()
+        return self.tree
+
+    def edit(self, path: str, old: str, new: str) -> Path:
+        """Commit a rendered file with other words, and the manifest that lists it so, as quadgen would have it."""
+        file = self.tree / path
+        before = file.read_text(encoding="utf-8")
+        after = before.replace(old, new, 1)
+        manifest = (self.tree / "manifest.json").read_text(encoding="utf-8")
+        for was, becomes in ((before, after), (without_comments(before), without_comments(after))):
+            digests = [sha256(text.encode()).hexdigest() for text in (was, becomes)]
+            manifest = manifest.replace(digests[0], digests[1])
+        file.write_text(after, encoding="utf-8")
+        (self.tree / "manifest.json").write_text(manifest, encoding="utf-8")
+        self.save()
+        return self.tree
+
+    @property
+    def tree(self) -> Path:
+        """The rendered directory of the host."""
+        return self.repository / "rendered" / self.host
+
+    def save(self) -> None:
+        """Commit the working copy."""
         self._git("add", "--all")
         self._git("commit", "--quiet", "--allow-empty", "--message", "Change the fleet")
-        return self.repository / "rendered" / self.host
 
     def _git(self, *words: str) -> None:
         subprocess.run([*GIT, *words], cwd=self.repository, check=True, capture_output=True, env=self._environment())
@@ -210,38 +237,6 @@ class Site:
             totals=totals[-1] if totals else {},
         )
 
-    def rules(self, **how: str) -> None:
-        """Say how the starts of services go from now on, by the name of the service or a word of its unit."""
-        rules = [{"match": match.replace("_service", ".service"), "how": word} for match, word in how.items()]
-        (self.machine / "rules.json").write_text(json.dumps(rules), encoding="utf-8")
-
-    def calls(self, *programs: str) -> list[list[str]]:
-        """What the stand-ins were told since this was last asked, without options; of these programs, or of all."""
-        path = self.machine / "calls"
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        path.unlink(missing_ok=True)
-        calls = [json.loads(line) for line in lines]
-        return [
-            [call["program"], *(word for word in call["words"] if not word.startswith("-"))]
-            for call in calls
-            if not programs or call["program"] in programs
-        ]
-
-    def runs(self, user: str = "") -> dict[str, str]:
-        """The text that each running unit of a manager was started with."""
-        known = json.loads((self.machine / "units.json").read_text(encoding="utf-8")).get(user, {})
-        return {unit: each["ran"] for unit, each in sorted(known.items()) if each["active"] == "active"}
-
-    @property
-    def state(self) -> Path:
-        """The directory of the host's memory."""
-        return self.root / "var/lib/quadgen"
-
-    def remembers(self) -> dict[str, Any]:
-        """state.json of the host."""
-        found: dict[str, Any] = json.loads((self.state / "state.json").read_text(encoding="utf-8"))
-        return found
-
     def _environment(self) -> dict[str, str]:
         return {
             "PATH": os.pathsep.join([str(STAND_INS), str(BIN), os.environ["PATH"]]),
@@ -254,7 +249,7 @@ class Site:
             "ANSIBLE_NOCOLOR": "true",
             "ANSIBLE_PIPELINING": "true",
             "QUADGEN_QUADLET": str(quadlets().get(OLDEST) or missing(f"Quadlet {OLDEST}")),
-            "QUADGEN_STAND_INS": str(self.machine),
+            "QUADGEN_STAND_INS": str(self.box.machine),
         }
 
 
