@@ -11,7 +11,7 @@ import yaml
 from command import quadgen
 from source import ROOT
 
-FLEETS = [ROOT / "fleet.yml", *sorted(ROOT.glob("examples/*/*.yml"))]
+FLEETS = [ROOT / "fleet.yml", *sorted(ROOT.glob("examples/*/fleet.yml")), ROOT / "examples/two-backends/refused.yml"]
 HOST = ("hosts", "claw")
 
 
