@@ -4,7 +4,8 @@ A fence begins with its language and what it is. `yaml fleet` is a whole fleet.y
 one above it as `defaults` is under a host; both name the codes that they are reported with, and none where they are
 fine. `yaml fixed` is laid over it too, but nothing after it is laid over that. `yaml ledger` is measurements/own.yml
 beside the fleet, `yaml lock` is models.lock.yml there up to the end of its section, `yaml row` a part of a ledger,
-`yaml play` is Ansible's. `sh CODE` is run, and reports that code. `text NAME.log` is a file of that name beside it.
+`yaml play` is Ansible's, `yaml gitops FILE` is like that file of examples/gitops. `sh CODE` is run, and reports that
+code. `text NAME.log` is a file of that name beside it.
 """
 
 import json

@@ -19,7 +19,7 @@ from quadgen.resolution import STOP_GRACE
 from quadgen.resolve import timing
 from source import ROOT
 
-KINDS = {"fleet", "more", "fixed", "ledger", "lock", "row", "play"}
+KINDS = {"fleet", "more", "fixed", "ledger", "lock", "row", "play", "gitops"}
 LANGUAGES = {"yaml", "sh", "console", "ini", "text", "json"}
 DRAWN = re.compile(r"[╭╮╰╯│─]|<[a-z|]+>")
 """How Typer frames a help text and names a kind of value, which differs from release to release."""
@@ -31,7 +31,7 @@ FLEETS = [
     fence
     for page in pages()
     for fence in fences(page)
-    if fence.language == "yaml" and fence.words[:1] and fence.words[0] in KINDS - {"row", "play"}
+    if fence.language == "yaml" and fence.words[:1] and fence.words[0] in KINDS - {"row", "play", "gitops"}
 ]
 COMMANDS = [
     *(str(command.name) for command in app.registered_commands),
@@ -71,7 +71,8 @@ def test_every_playbook_is_yaml_and_a_list_of_plays() -> None:
     plays = [fence for page in pages() for fence in fences(page) if fence.words == ("play",)]
     assert plays
     for fence in plays:
-        assert all({"hosts", "tasks"} <= play.keys() for play in load(fence.place, fence.text.encode()).data)
+        played = load(fence.place, fence.text.encode()).data
+        assert all("hosts" in play and play.keys() & {"tasks", "roles"} for play in played)
 
 
 def shown(block: Block) -> tuple[object, object]:
