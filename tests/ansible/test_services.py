@@ -262,7 +262,11 @@ def test_a_native_unit_is_enabled_while_it_is_to_start_and_leaves_no_link_when_i
     assert host.services("stopped")["stopped"] == ["rerank.service"]
     assert not link.is_symlink()
     assert host.host.units() == {"rerank.service": "inactive"}
-    assert (host.state.services, host.state.running) == ({}, {})
+    assert host.state.running == {}
+    (host.host.root / NATIVE).unlink()
+    host.keep(dirty=True)
+    host.started(reloaded=True)
+    assert (host.state.services, host.host.units()) == ({}, {})
 
 
 def test_what_leaves_is_stopped_before_its_file_goes_last_in_order_first(host: Host) -> None:

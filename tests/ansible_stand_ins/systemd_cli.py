@@ -1,5 +1,6 @@
 """systemctl, journalctl and loginctl."""
 
+import json
 import sys
 from typing import Any
 
@@ -68,12 +69,13 @@ def _one(manager: Manager, verb: str, unit: str) -> int:
 
 
 def journalctl(machine: Machine, words: list[str], _: str | None) -> int:
-    """Print what a unit left behind; a user's is named by its fields."""
+    """Print what a unit left behind, as JSON; a user's is named by its fields."""
     units = [word.partition("=")[2] for word in words if word.startswith(("--unit=", "_SYSTEMD_USER_UNIT="))]
     known: dict[str, dict[str, Any]] = machine.read("units", {})
     for unit in units:
         records = [manager[unit] for manager in known.values() if unit in manager]
-        sys.stdout.write("".join(f"{line}\n" for record in records for line in record["journal"]))
+        told = [{"MESSAGE": line, "SYSLOG_IDENTIFIER": "llama"} for record in records for line in record["journal"]]
+        sys.stdout.write("".join(f"{json.dumps(each)}\n" for each in told))
     return 0
 
 

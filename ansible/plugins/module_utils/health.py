@@ -18,16 +18,20 @@ def unwell(url: str, timeout: float = TIMEOUT) -> str | None:
     host's own server. llama-server answers 503 while it loads its model.
     """
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if parts.scheme not in ("http", "https") or not host:
         return f"{url} is no address of HTTP"
     try:
-        connection = _connection(parts.scheme, parts.hostname, parts.port, timeout)
+        connection = _connection(parts.scheme, host, port, timeout)
         try:
             connection.request("GET", parts.path or "/", headers={"Connection": "close"})
             status = connection.getresponse().status
         finally:
             connection.close()
-    except (OSError, http.client.HTTPException, ValueError) as error:
+    except (OSError, http.client.HTTPException) as error:
         return f"{url} does not answer: {_said(error)}"
     return None if status == http.client.OK else f"{url} answers {status}"
 

@@ -8,8 +8,10 @@ user gets that user's ids, groups, home and runtime directory, and nothing of ro
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pwd
+import re
 import signal
 import subprocess
 import time
@@ -33,6 +35,18 @@ _OF_A_LOGIN: Final = frozenset(
 """What says where somebody's own things are: another user must not look there. Proxies are for everybody."""
 
 _OF_A_SESSION: Final = ("DBUS_", "LISTEN_", "SUDO_", "XDG_")
+
+
+_OTHERS: Final = frozenset(("conmon", "podman", "systemd"))
+"""Who else writes to the journal for a unit: not the server that it runs."""
+
+_NOISE: Final = re.compile(r"|[0-9a-f]{64}")
+"""Nothing, and the id of a container, which Podman prints."""
+
+_READ: Final = 200
+_QUOTED: Final = 6
+_WIDTH: Final = 300
+"""Lines of the journal that are read, and quoted, and characters of one."""
 
 
 class Trouble(Exception):  # noqa: N818 - a sentence for people, no fault of the code
@@ -208,6 +222,11 @@ def answers(user: str | None = None, *, run: Run = run, within: float = 10.0) ->
         time.sleep(0.2)
 
 
+def own() -> str | None:
+    """Whose manager is that of whoever runs this: None, the system's, for root."""
+    return pwd.getpwuid(os.geteuid()).pw_name if os.geteuid() else None
+
+
 def runs(user: str | None = None, *, run: Run = run) -> bool:
     """Whether a systemd runs: the system's always does, that of a user while somebody is logged in or lingers.
 
@@ -236,11 +255,11 @@ def podman(*words: str, user: str | None = None, run: Run = run, timeout: float 
     return run(["podman", *words], user=user, timeout=timeout)
 
 
-def journal(unit: str, lines: int, *, user: str | None = None, run: Run = run) -> list[str]:
-    """The last lines of a unit in the journal, its own and systemd's about it; none where they cannot be read.
+def journal(unit: str, since: float, *, user: str | None = None, run: Run = run) -> list[str]:
+    """The last lines of a unit since a time (seconds since the epoch): its own words, or else what is said about it.
 
-    Those of a user's unit are asked for field by field: `--user-unit` would look for units of whoever asks, and
-    what runs in a container of a user has another id than the user.
+    None where the journal cannot be read. Lines of a user's unit are asked for field by field: `--user-unit` would
+    look for units of whoever asks, and what runs in a container of a user has another id than the user.
     """
     if user is None:
         matches = [f"--unit={unit}"]
@@ -248,5 +267,10 @@ def journal(unit: str, lines: int, *, user: str | None = None, run: Run = run) -
         owner = account(user).uid
         matches = [f"_SYSTEMD_USER_UNIT={unit}", f"_SYSTEMD_OWNER_UID={owner}", "+"]
         matches += [f"USER_UNIT={unit}", f"_UID={owner}"]
-    said = run(["journalctl", "--no-pager", "--quiet", "--output=cat", f"--lines={lines}", *matches])
-    return [line for line in said.stdout.splitlines() if line.strip()] if said.done else []
+    words = ["--no-pager", "--quiet", "--output=json", "--output-fields=MESSAGE,SYSLOG_IDENTIFIER"]
+    said = run(["journalctl", *words, f"--since=@{since:.6f}", f"--lines={_READ}", *matches])
+    lines = [json.loads(line) for line in said.stdout.splitlines()] if said.done else []
+    told = [(line.get("SYSLOG_IDENTIFIER"), line.get("MESSAGE")) for line in lines]
+    texts = [(who, text.strip()) for who, text in told if isinstance(text, str) and not _NOISE.fullmatch(text.strip())]
+    own = [text for who, text in texts if who not in _OTHERS]
+    return [text[:_WIDTH] for text in (own or [text for who, text in texts if who == "systemd"])[-_QUOTED:]]

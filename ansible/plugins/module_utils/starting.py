@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from . import health, managers, states, tree
@@ -23,9 +23,6 @@ PENDING: Final = ""
 
 GRACE: Final = 10.0
 """Seconds beyond the start timeout, within which systemd itself ends a start."""
-
-_LINES: Final = 8
-"""Lines of the journal that a failure quotes."""
 
 
 class Failed(Exception):  # noqa: N818 - what happened to services, no fault of the code
@@ -113,9 +110,9 @@ class Starter:
     save: Callable[[State], None]
     tries: int
     """How often a unit may be started anew by systemd before it is given up."""
-    before: Manifest = tree.NOTHING
-    """The tree that was healthy last: a systemd which has nothing any more is told so as well."""
     run: Run = managers.run
+    begun: float = field(default_factory=time.time)
+    """Since when the journal speaks of what was started here, in seconds since the epoch."""
 
     def seen(self) -> dict[str, Seen]:
         """What systemd says of every unit of the tree, and of those that they conflict with."""
@@ -130,16 +127,18 @@ class Starter:
         users = {service.user for service in self.manifest.services}
         for user in users:
             managers.answers(user, run=self.run)
-        left = {service.user for service in self.before.services} - users
-        stale = {user for user in users | left if user in users or managers.runs(user, run=self.run)}
-        if not self.state.dirty:
-            stale &= {self._user(unit) for unit, each in self.seen().items() if each.stale}
+        left = {managers.own(), *(owned.user for owned in self.state.services.values())} - users
+        known = users | {user for user in left if managers.runs(user, run=self.run)}
+        stale = known if self.state.dirty else {self._user(unit) for unit, each in self.seen().items() if each.stale}
         for user in sorted(stale, key=lambda user: user or ""):
             said = managers.systemctl("daemon-reload", user=user, run=self.run, timeout=300)
             if not said.done:
                 raise Trouble(f"{managers.whose(user)} does not read its units anew: {said.why}")
-        if self.state.dirty:
-            self._keep(replace(self.state, dirty=False))
+        kept = {service.unit for service in self.manifest.services}
+        services = {unit: owned for unit, owned in self.state.services.items() if unit in kept}
+        after = replace(self.state, dirty=False, services=services)
+        if after != self.state:
+            self._keep(after)
         return bool(stale)
 
     def enable(self, seen: Mapping[str, Seen]) -> list[str]:
@@ -169,6 +168,7 @@ class Starter:
         self._note(dict.fromkeys((*plan.restart, *plan.start), PENDING))
         states.stop({service.unit: service.user for service in stops}, run=self.run)
         self._note({service.unit: service.restart for service in ups if service.unit in plan.note})
+        self.begun = time.time()  # what ran before may have ended with words of its own
         for level in tree.levels(self.manifest.services):
             asked = [service for service in level if service.unit in (*plan.restart, *plan.start)]
             failures = [failure for failure in map(self._start, asked) if failure is not None]
@@ -214,7 +214,7 @@ class Starter:
         return None if service.health is None else health.unwell(service.health)
 
     def _failure(self, service: Service, why: str) -> Failure:
-        lines = managers.journal(service.unit, _LINES, user=service.user, run=self.run)
+        lines = managers.journal(service.unit, self.begun, user=service.user, run=self.run)
         return Failure(service.unit, service.user, why, tuple(lines))
 
     def _user(self, unit: str) -> str | None:

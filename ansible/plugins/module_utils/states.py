@@ -85,10 +85,10 @@ class Seen:
         if not self.loaded:
             return self.unloadable
         if self["ActiveState"] == "failed" and self.down:
-            return f"failed ({self._result})"
+            return f"failed{self._result}"
         restarts = int(self["NRestarts"] or 0)
         if restarts >= tries and not self.ready:
-            return f"ended {restarts} time{'s' if restarts > 1 else ''} before it was ready ({self._result})"
+            return f"ended {restarts} time{'s' if restarts > 1 else ''} before it was ready{self._result}"
         if self.down:
             if self["AssertResult"] == "no":
                 return "was not started: something that it needs is not there"
@@ -102,8 +102,11 @@ class Seen:
 
     @property
     def _result(self) -> str:
+        """How it ended last, in brackets; nothing while it is tried again, when systemd has forgotten."""
         status = self["ExecMainStatus"]
-        return f"Result={self['Result']}" + (f", status {status}" if status not in ("", "0") else "")
+        if self["Result"] in ("", "success"):
+            return ""
+        return f" (Result={self['Result']}" + (f", status {status})" if status not in ("", "0") else ")")
 
 
 def look(users: Mapping[str, str | None], *, run: Run) -> dict[str, Seen]:

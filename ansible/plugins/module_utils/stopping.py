@@ -63,7 +63,10 @@ class Stopper:
         return states.look({unit: owned.user for unit, owned in due.items()}, run=self.run)
 
     def end(self, due: Mapping[str, Owned], seen: Mapping[str, Seen]) -> None:
-        """Stop those of `due` that `seen` has, and start none of them with the host any more."""
+        """Stop those of `due` that `seen` has, and start none of them with the host any more.
+
+        They stay in the state until their manager has read that they are gone: `Starter.reload`.
+        """
         states.stop({unit: due[unit].user for unit in seen}, run=self.run)
         gone = leaving(self.manifest, self.state)
         for unit, found in seen.items():
@@ -78,9 +81,9 @@ class Stopper:
         running = {unit: digest for unit, digest in self.state.running.items() if unit not in due}
         # What moves was stopped only to be started again.
         running.update({unit: PENDING for unit, found in seen.items() if unit in gone and unit in kept and found.up})
-        services = {unit: owned for unit, owned in self.state.services.items() if unit not in gone}
-        self.state = replace(self.state, running=running, services=services)
-        self.save(self.state)
+        if running != self.state.running:
+            self.state = replace(self.state, running=running)
+            self.save(self.state)
 
 
 def _owned(service: Service) -> Owned:

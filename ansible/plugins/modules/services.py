@@ -115,7 +115,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import managers, state, tree
+from ..module_utils import managers, state, states, tree
 from ..module_utils.managers import Trouble
 from ..module_utils.starting import Failed, Starter, planned
 from ..module_utils.state import State
@@ -172,14 +172,13 @@ def _stop(
     due = stopper.due(units)
     seen = stopper.seen(stopper.reachable(due))
     result["stopped"] = [unit for unit in seen if not seen[unit].down]
-    result["changed"] = bool(due)
+    result["changed"] = bool(result["stopped"]) or any(states.switch(each, autostart=False) for each in seen.values())
     if due and not check:
         stopper.end(due, seen)
 
 
 def _start(manifest: Manifest, known: State, place: str, tries: int, result: dict[str, Any], *, check: bool) -> None:
-    before = tree.read(state.good(place))
-    starter = Starter(manifest, known, lambda found: state.write(place, found), tries, before=before, run=managers.run)
+    starter = Starter(manifest, known, lambda found: state.write(place, found), tries, run=managers.run)
     if not check:
         result["reloaded"] = starter.reload()
     seen = starter.seen()
