@@ -75,12 +75,12 @@ def _generated(
 ) -> tuple[list[str], list[str]]:
     if not files:
         return [], []
+    stage = os.path.join(place, "quadlets")
+    texts = {_copy(directory, file, stage): file for file in files}
     named = [path for path in environ.get(VARIABLE, "").split(os.pathsep) if path]
     program = next((path for path in (*named[:1], *GENERATORS) if os.access(path, os.X_OK)), None)
     if program is None:
         return [], [f"there is no Quadlet generator ({' or '.join(GENERATORS)}), so no container's unit was judged"]
-    stage = os.path.join(place, "quadlets")
-    texts = {_copy(directory, file, stage): file for file in files}
     units = [path for path in texts if path.endswith(_SUFFIXES)]
     for network in _foreign_networks(directory, files):
         _write(os.path.join(place, "networks", network), b"[Network]\n")

@@ -1,0 +1,126 @@
+"""Programs run as whom they must be run, and what systemd says is read as it is."""
+
+import pwd
+from pathlib import Path
+
+import pytest
+
+import stand_ins
+from ansible_run import as_root
+from plugins.module_utils import managers
+from plugins.module_utils.managers import Account, Said, Trouble
+from plugins.module_utils.states import Seen
+
+ADA = Account("ada", 1000, 1000, (1000, 44), "/home/ada")
+NOBODY = "nobody"
+
+
+def test_a_users_program_finds_the_users_manager_and_nothing_of_roots() -> None:
+    environ = {
+        "PATH": "/usr/bin",
+        "HOME": "/root",
+        "https_proxy": "http://proxy:3128",
+        "XDG_CONFIG_HOME": "/root/.config",
+        "SUDO_USER": "eve",
+        "NOTIFY_SOCKET": "/run/systemd/notify",
+        "REGISTRY_AUTH_FILE": "/root/auth.json",
+    }
+    assert managers.environment(ADA, environ) == {
+        "PATH": "/usr/bin",
+        "https_proxy": "http://proxy:3128",
+        "LC_ALL": "C.UTF-8",
+        "SYSTEMD_COLORS": "0",
+        "SYSTEMD_PAGER": "",
+        "HOME": "/home/ada",
+        "USER": "ada",
+        "LOGNAME": "ada",
+        "XDG_RUNTIME_DIR": "/run/user/1000",
+        "DBUS_SESSION_BUS_ADDRESS": "unix:path=/run/user/1000/bus",
+    }
+
+
+@as_root
+def test_root_runs_a_program_as_a_user_with_all_of_its_groups_from_a_directory_that_is_there() -> None:
+    entry = pwd.getpwnam(NOBODY)
+    said = managers.run(["sh", "-c", "id -u; id -g; pwd; echo $XDG_RUNTIME_DIR"], user=NOBODY)
+    assert said.stdout.split() == [str(entry.pw_uid), str(entry.pw_gid), "/", f"/run/user/{entry.pw_uid}"]
+
+
+def test_a_user_who_is_not_there_is_named() -> None:
+    with pytest.raises(Trouble, match=r"^there is no user no-such-user on this host$"):
+        managers.run(["true"], user="no-such-user")
+
+
+def test_a_program_that_is_not_there_and_one_that_does_not_end_are_told_apart() -> None:
+    missing = managers.run(["/nowhere/program"])
+    assert (missing.missing, missing.why) == (True, "cannot run /nowhere/program: No such file or directory")
+    late = managers.run(["sleep", "60"], timeout=0.05)
+    assert (late.status, late.why) == (None, "it did not end in time")
+
+
+def test_whoever_runs_it_keeps_the_own_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/somewhere")
+    assert managers.run(["sh", "-c", "echo $HOME"]).stdout == "/somewhere\n"
+
+
+def test_properties_come_by_unit_one_call_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with stand_ins.host(tmp_path, monkeypatch) as host:
+        host.install({"etc/containers/systemd/chat.container": "[Container]\n"})
+        shown = managers.show(["chat.service", "gone.service"], ["LoadState", "Job"], run=stand_ins.run)
+    assert shown == {
+        "chat.service": {"LoadState": "loaded", "Job": ""},
+        "gone.service": {"LoadState": "not-found", "Job": ""},
+    }
+
+
+def test_a_systemd_that_does_not_answer_is_said_to_be_whose_it_is() -> None:
+    def silent(*_: object, **__: object) -> Said:
+        return Said(1, "", "Failed to connect to user scope bus via local transport: No such file or directory\n")
+
+    with pytest.raises(Trouble) as trouble:
+        managers.answers("ada", run=silent, within=0.0)
+    why = "Failed to connect to user scope bus via local transport: No such file or directory"
+    assert str(trouble.value) == f"the systemd of ada does not answer: {why}; loginctl enable-linger ada starts it"
+
+
+def test_the_stand_ins_are_programs_of_their_own_and_are_found_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = managers.run
+    with stand_ins.host(tmp_path, monkeypatch) as host:
+        host.install({"etc/containers/systemd/chat.container": "[Container]\n"})
+        assert managers.systemctl("start", "chat.service", run=real).done
+        assert host.units() == {"chat.service": "active"}
+
+
+FAILED = {"LoadState": "loaded", "ActiveState": "failed", "SubState": "failed", "Result": "exit-code"}
+LOOPING = {"LoadState": "loaded", "ActiveState": "activating", "SubState": "auto-restart", "Result": "exit-code"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "why"),
+    [
+        ({**FAILED, "ExecMainStatus": "3"}, "failed (Result=exit-code, status 3)"),
+        ({**FAILED, "Result": "timeout", "ExecMainStatus": "15"}, "failed (Result=timeout, status 15)"),
+        ({**FAILED, "Job": "329"}, None),
+        ({**LOOPING, "NRestarts": "1"}, None),
+        ({**LOOPING, "NRestarts": "2"}, "ended 2 times before it was ready (Result=exit-code)"),
+        ({"LoadState": "loaded", "ActiveState": "active", "NRestarts": "9"}, None),
+        ({"LoadState": "loaded", "ActiveState": "inactive", "AssertResult": "no", "Job": "12"}, None),
+        (
+            {"LoadState": "loaded", "ActiveState": "inactive", "AssertResult": "no"},
+            "was not started: something that it needs is not there",
+        ),
+        ({"LoadState": "loaded", "ActiveState": "inactive", "AssertResult": "yes"}, "ended before it was ready"),
+        ({"LoadState": "masked"}, "is masked on this host: systemctl unmask it"),
+        (
+            {
+                "LoadState": "bad-setting",
+                "LoadError": 'org.freedesktop.systemd1.BadUnitSetting "Unit x.service has a bad unit file setting."',
+            },
+            "cannot be loaded: Unit x.service has a bad unit file setting.",
+        ),
+    ],
+)
+def test_a_unit_is_dead_as_soon_as_systemd_knows_it(properties: dict[str, str], why: str | None) -> None:
+    assert Seen(properties).dead(2) == why
