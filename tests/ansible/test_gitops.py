@@ -66,7 +66,7 @@ def test_a_host_installs_what_was_rendered_for_it_and_gives_it_back_when_it_is_r
     commit(site)
     assert "services" in site.pull("--clean").succeeded().actions
     assert (site.root / UNIT).exists()
-    assert "chat.service" in site.runs()
+    assert "chat.service" in site.box.runs()
 
     path = site.repository / HOSTS
     text = path.read_text(encoding="utf-8").replace(f"    {platform.node()}:\n", "")
@@ -75,4 +75,4 @@ def test_a_host_installs_what_was_rendered_for_it_and_gives_it_back_when_it_is_r
     shutil.rmtree(site.repository / "rendered" / site.host)
     site.pull("--clean").succeeded()
     assert not (site.root / UNIT).exists()
-    assert not site.runs()
+    assert not site.box.runs()
