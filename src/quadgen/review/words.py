@@ -121,7 +121,7 @@ def _hosts(found: Told) -> Iterator[Paragraph]:
     if found.gone:
         names = [host.host for host in found.gone]
         services = sum(len(host.services) for host in found.gone)
-        lines = ((count(services, "service"), " with them"), (_RETIRE,))
+        lines = ((count(services, "service"), " with it" if len(names) == 1 else " with them"), (_RETIRE,))
         verb = "leaves" if len(names) == 1 else "leave"
         yield Paragraph(sign="-", head=(*_hosts_of(names), f" {verb} the fleet"), lines=lines)
     if found.come:
