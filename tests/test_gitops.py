@@ -37,16 +37,21 @@ def test_every_host_of_the_fleet_may_pull_and_none_is_retired() -> None:
     assert inventory["retired"] == {"hosts": {}, "vars": {"quadgen_retired": True}}
 
 
-def test_the_play_of_a_pull_leaves_out_no_host_and_knows_its_tree_and_its_host() -> None:
+@pytest.mark.parametrize("name", ["site.yml", "bootstrap.yml", "push.yml"])
+def test_a_play_leaves_out_no_host_that_would_then_be_told_nothing_with_status_0(name: str) -> None:
+    (play,) = data(name)
+    assert play["hosts"] == "all"
+    assert "connection" not in play
+
+
+def test_the_play_of_a_pull_knows_its_tree_and_its_host() -> None:
     (play,) = data("site.yml")
     (role,) = play["roles"]
-    assert play["hosts"] == "all", "a host that the pattern leaves out would be told nothing, with status 0"
     assert role == {
         "role": "quadgen.fleet.host",
         "quadgen_tree": "{{ playbook_dir }}/rendered",
         "quadgen_host": "{{ inventory_hostname }}",
     }
-    assert "connection" not in play
 
 
 def test_the_variables_of_the_plays_are_options_of_the_role() -> None:
