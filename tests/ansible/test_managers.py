@@ -15,15 +15,15 @@ ADA = Account("ada", 1000, 1000, (1000, 44), "/home/ada")
 NOBODY = "nobody"
 
 
-def test_a_users_program_finds_the_users_manager_and_nothing_of_roots() -> None:
+def test_a_users_program_finds_the_users_manager_and_nothing_of_who_runs_it() -> None:
     environ = {
         "PATH": "/usr/bin",
-        "HOME": "/root",
+        "HOME": "/home/eve",
         "https_proxy": "http://proxy:3128",
-        "XDG_CONFIG_HOME": "/root/.config",
+        "XDG_CONFIG_HOME": "/home/eve/.config",
         "SUDO_USER": "eve",
         "NOTIFY_SOCKET": "/run/systemd/notify",
-        "REGISTRY_AUTH_FILE": "/root/auth.json",
+        "REGISTRY_AUTH_FILE": "/home/eve/auth.json",
     }
     assert managers.environment(ADA, environ) == {
         "PATH": "/usr/bin",

@@ -41,7 +41,7 @@ def kill_run() -> None:
         os.kill(process, signal.SIGKILL)
 
 
-class CallbackModule(CallbackBase):  # type: ignore[misc]
+class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no types
     """Notified by ansible-playbook in its main process, where no worker runs between two tasks of one host."""
 
     CALLBACK_VERSION = 2.0
