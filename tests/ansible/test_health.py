@@ -27,6 +27,15 @@ def test_nobody_there_is_not_well() -> None:
     assert health.unwell(url) == f"{url} does not answer: Connection refused"
 
 
-@pytest.mark.parametrize("url", ["gopher://127.0.0.1/health", "http:///health", "http://127.0.0.1:port/health"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "gopher://127.0.0.1/health",
+        "http:///health",
+        "http://127.0.0.1:port/health",
+        "http://[::1/health",
+        "http://127.0.0.1:1/h\u00e9alth",
+    ],
+)
 def test_an_address_that_is_none_is_said_to_be_none(url: str) -> None:
     assert health.unwell(url) == f"{url} is no address of HTTP"

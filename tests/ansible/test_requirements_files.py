@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from good_hosts import Host, good
+from plugins.module_utils import needed_files
 from source import ROOT
 
 STUDIO = ROOT / "examples/rootless/rendered/studio"
@@ -53,6 +54,13 @@ def test_a_file_that_is_not_there(at: Callable[[Path], Host]) -> None:
     assert host.unmet() == [f"{MODEL} is not there, nor is /srv/models; put it there, or mount what holds it"]
     host.put("/srv/models")
     assert host.unmet() == [f"{MODEL} is not there; put it there"]
+
+
+@pytest.mark.parametrize("path", [MODEL, MODEL.strip("/")])
+def test_a_file_below_a_root_that_is_not_there(path: str, tmp_path: Path) -> None:
+    said = list(needed_files.unmet({}, str(tmp_path / "gone"), [path], None))
+    assert len(said) == 1
+    assert said[0].startswith(f"{path} is not there, nor is ")
 
 
 @pytest.mark.parametrize("target", ["blobs/1", MODEL.rpartition("/")[2]])

@@ -17,11 +17,11 @@ def unwell(url: str, timeout: float = TIMEOUT) -> str | None:
     No proxy is asked, no redirect followed, and a certificate need not be one that this host trusts: it is this
     host's own server. llama-server answers 503 while it loads its model.
     """
-    parts = urlsplit(url)
     try:
+        parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        host = port = None
+        return f"{url} is no address of HTTP"
     if parts.scheme not in ("http", "https") or not host:
         return f"{url} is no address of HTTP"
     try:
@@ -31,6 +31,8 @@ def unwell(url: str, timeout: float = TIMEOUT) -> str | None:
             status = connection.getresponse().status
         finally:
             connection.close()
+    except UnicodeError:  # a name or a path that HTTP cannot carry
+        return f"{url} is no address of HTTP"
     except (OSError, http.client.HTTPException) as error:
         return f"{url} does not answer: {_said(error)}"
     return None if status == http.client.OK else f"{url} answers {status}"

@@ -49,8 +49,8 @@ def _missing(path: str, root: str) -> str:
     gone = os.path.dirname(path)
     if access.there(below(root, gone)) is not False:
         return f"{path} is not there; put it there"
-    while access.there(below(root, os.path.dirname(gone))) is False:
-        gone = os.path.dirname(gone)
+    while (above := os.path.dirname(gone)) != gone and access.there(below(root, above)) is False:
+        gone = above
     return f"{path} is not there, nor is {gone}; put it there, or mount what holds it"
 
 
