@@ -51,7 +51,14 @@ def test_a_state_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "{}", '{"version": 2}', '{"version": 1, "files": {"../x": "1"}}', '{"version": 1, "images": [1]}'],
+    [
+        *("", "{", "[]", "{}", '{"version": 2}', '{"version": 1, "files": {"../x": "1"}}'),
+        *('{"version": 1, "images": [1]}', '{"version": 1, "images": [["x", []]]}'),
+        *('{"version": 1, "files": []}', '{"version": 1, "pending": {"x": null}}', '{"version": 1, "running": null}'),
+        *('{"version": 1, "made": [null]}', '{"version": 1, "made": ["../x"]}'),
+        '{"version": 1, "services": {"x.service": {"user": [], "restart": "1"}}}',
+        '{"version": 1, "services": {"x.service": {"user": null, "restart": "1", "after": [{}]}}}',
+    ],
 )
 def test_a_state_that_nobody_here_wrote_is_refused_by_name(tmp_path: Path, text: str) -> None:
     (tmp_path / "state.json").write_text(text)
@@ -61,6 +68,15 @@ def test_a_state_that_nobody_here_wrote_is_refused_by_name(tmp_path: Path, text:
         f"{tmp_path}/state.json is no state that this collection wrote: restore it, or remove it: "
         "then what is there and as rendered becomes quadgen's again"
     )
+
+
+def test_a_state_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) -> None:
+    state.write(str(tmp_path), FULL)
+    (tmp_path / ".state.json.new").mkdir()
+    with pytest.raises(Trouble) as trouble:
+        state.write(str(tmp_path), NEW)
+    assert str(trouble.value) == f"cannot write {tmp_path}/state.json: Is a directory"
+    assert state.read(str(tmp_path)) == FULL
 
 
 def test_keys_of_a_later_version_are_no_reason_to_stop(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The tree that a host is given is input: what could lead out of it, or is not whole, is refused before it is used."""
 
 import json
+import os
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -87,6 +88,8 @@ def with_service(**changes: Any) -> dict[str, Any]:
         (with_file(sha256="abc"), "'abc' is not what it should be"),
         (with_file(unit="--now.service"), "'--now.service' is not what it should be"),
         (with_service(unit="other.service"), "no file becomes other.service"),
+        (with_file(restart=""), "no file becomes chat.service"),
+        (with_service(stop_timeout=float("inf")), "cannot convert float infinity to integer"),
         (with_service(unit="chat"), "'chat' is not what it should be"),
         (with_service(user="-x"), "'-x' is not what it should be"),
         (with_service(image="--privileged"), "an image is an option: '--privileged'"),
@@ -115,6 +118,7 @@ def test_what_is_not_json_is_no_manifest(data: bytes) -> None:
         (lambda path: path.write_bytes(b"other"), "is not what the manifest beside it says"),
         (lambda path: path.unlink(), "No such file"),
         (lambda path: (path.unlink(), path.mkdir()), "it is not a file"),
+        (lambda path: os.truncate(path, 1 << 40), f"it has more than {tree.LARGEST} bytes"),
     ],
 )
 def test_a_file_that_is_not_the_one_of_the_manifest_is_refused(

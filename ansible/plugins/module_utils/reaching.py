@@ -135,7 +135,10 @@ def look(spot: Spot) -> Seen | None:
             if not stat.S_ISREG(status.st_mode):
                 raise _blocked(spot, status.st_mode)
             with open(handle, "rb", closefd=False) as stream:
-                return Seen(stream.read(), stat.S_IMODE(status.st_mode), status.st_uid)
+                data = stream.read(tree.LARGEST + 1)
+            if len(data) > tree.LARGEST:
+                raise Trouble(f"{spot.name} is in the way: it has more than {tree.LARGEST} bytes")
+            return Seen(data, stat.S_IMODE(status.st_mode), status.st_uid)
         finally:
             os.close(handle)
 

@@ -12,7 +12,7 @@ import json
 import os
 import pwd
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
@@ -97,19 +97,23 @@ def write(place: str, state: State) -> None:
     """Replace state.json in one step; its directory is there while it is `locked`.
 
     It reaches the disk before its name does: a machine that loses power must not come up with an empty state.
+    Raises Trouble where it cannot be written; then the one before stays.
     """
     path = os.path.join(place, FILE)
     aside = os.path.join(place, _ASIDE)
     data = json.dumps({"version": 1, **asdict(state)}, indent=1, sort_keys=True).encode() + b"\n"
-    handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        written = os.write(handle, data)
-        while written < len(data):
-            written += os.write(handle, data[written:])
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-    os.rename(aside, path)
+        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            written = os.write(handle, data)
+            while written < len(data):
+                written += os.write(handle, data[written:])
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        os.rename(aside, path)
+    except OSError as error:
+        raise Trouble(f"cannot write {path}: {error.strerror}") from error
 
 
 @contextlib.contextmanager
@@ -175,14 +179,25 @@ def _state(found: dict[str, Any]) -> State:
         raise ValueError(found["version"])
     known = {each.name for each in fields(State)}
     given: dict[str, Any] = {key: value for key, value in found.items() if key in known}
-    for key in ("files", "pending"):
-        if not all(tree.is_path(path) for path in given.get(key, {})):
-            raise ValueError(key)
+    for key in ("files", "pending", "running"):
+        _check(key, given.get(key, {}).items(), paths=key != "running")
+    _check("made", ((path, "") for path in given.get("made", ())), paths=True)
+    _check("images", ((image, "" if user is None else user) for image, user in given.get("images", ())), paths=False)
     if "services" in given:
         given["services"] = {
             unit: Owned(user=each["user"], restart=each["restart"], after=tuple(each.get("after", ())))
             for unit, each in given["services"].items()
         }
+        for owned in given["services"].values():
+            whose = "" if owned.user is None else owned.user
+            _check("services", ((name, owned.restart) for name in (whose, *owned.after)), paths=False)
     given["made"] = tuple(given.get("made", ()))
     given["images"] = tuple((image, user) for image, user in given.get("images", ()))
     return State(**given)
+
+
+def _check(key: str, pairs: Iterable[tuple[Any, Any]], *, paths: bool) -> None:
+    """Refuse pairs of anything but texts, the first of which are paths."""
+    for first, second in pairs:
+        if not isinstance(first, str) or not isinstance(second, str) or (paths and not tree.is_path(first)):
+            raise ValueError(key)

@@ -27,6 +27,10 @@ _UNIT: Final = re.compile(r"[A-Za-z0-9:_.\\@-]+\.[a-z]+")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _USER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\$?")
 
+LARGEST: Final = 1 << 26
+"""Bytes of a file that is read: thousands of times what a unit or a manifest has. A file of holes that somebody puts
+there would else take all of the host's memory."""
+
 
 @dataclass(frozen=True)
 class File:
@@ -115,7 +119,7 @@ def parsed(data: bytes, path: str) -> Manifest:
         restarts = {file.unit: file.restart for file in files if file.unit is not None}
         services = tuple(_service(each, restarts) for each in found.get("services", ()))
         host = _text(found["host"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Trouble(f"{path} is no manifest of quadgen: {_said(error)}") from None
     for what, names in (("path", [each.path for each in files]), ("unit", [each.unit for each in services])):
         if len(set(names)) < len(names):
@@ -140,7 +144,10 @@ def bytes_of(path: str) -> bytes:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise Trouble(f"cannot read {path}: it is not a file")
             with open(handle, "rb", closefd=False) as stream:
-                return stream.read()
+                data = stream.read(LARGEST + 1)
+            if len(data) > LARGEST:
+                raise Trouble(f"cannot read {path}: it has more than {LARGEST} bytes")
+            return data
         finally:
             os.close(handle)
     except OSError as error:
@@ -200,7 +207,7 @@ def _service(entry: dict[str, Any], restarts: Mapping[str, str | None]) -> Servi
     if image is not None and _text(image).startswith("-"):
         raise ValueError(f"an image is an option: {image!r}")
     unit = _matching(_UNIT, entry["unit"])
-    if unit not in restarts:
+    if not restarts.get(unit):
         raise ValueError(f"no file becomes {unit}")
     return Service(
         unit=unit,
