@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import tiny_gguf
+from ansible_run import as_root
 from command import quadgen
 from hosts import snapshot
 from quadgen.observed.log import read_log
@@ -127,3 +128,15 @@ def test_the_log_of_the_benchmark_has_the_size_and_the_counts_that_it_should(tmp
     text = path.read_text()
     assert found.drafting.requests == text.count("draft acceptance") == text.count(" |        eval time") > 400
     assert len(set(re.findall(r"draft acceptance.*", text))) > 300
+
+
+@as_root
+@pytest.mark.skipif("CI" not in os.environ, reason="twelve runs of Ansible: with CI=true")
+def test_the_benchmark_of_pulls_counts_runs_that_change_nothing() -> None:
+    done = script("benchmarks.bench_pull", "--services", "1", "--runs", "1", "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    cases = json.loads(done.stdout)
+    assert [case["case"] for case in cases] == [
+        "pull of 1, times a copy", "play of 1, times a copy", "play of 1, times a copy in one call"
+    ]  # fmt: skip
+    assert all(case["quadgen"] > 0 and case["other"] > 0 for case in cases)
