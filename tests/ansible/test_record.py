@@ -10,6 +10,7 @@ from collection_modules import call
 from host_trees import CHAT, EMBED, rendered, words
 from hosts import snapshot
 from plugins.module_utils import state, tree
+from plugins.module_utils.starting import PENDING
 
 
 @dataclass
@@ -91,6 +92,7 @@ def test_a_refused_tree_is_remembered_with_its_reason_until_one_is_good(host: Ho
     known = state.read(host.kept)
     assert (known.refused, known.reason) == (tree.read(bad).sha256, "chat.service failed")
     assert not host.record("refused", bad, reason="chat.service failed")["changed"]
+    host.files(bad)
     assert host.record("good", bad)["changed"]
     assert state.read(host.kept).refused is None
 
@@ -123,11 +125,35 @@ def test_a_retired_host_is_forgotten_once_its_files_are_gone(host: Host) -> None
 
 def test_a_tree_that_is_not_whole_never_becomes_the_good_one(host: Host) -> None:
     first = host.tree({CHAT: b"chat"})
+    host.files(first)
     host.record("good", first)
     second = host.tree({CHAT: b"chat 2"})
+    host.files(second)
     (Path(second) / CHAT).write_text("mine")
     assert "is not what the manifest beside it says" in host.record("good", second)["msg"]
     assert tree.read(f"{host.kept}/good") == tree.read(first)
+
+
+def test_a_tree_that_came_while_another_one_was_started_is_not_called_good(host: Host) -> None:
+    first = host.tree({CHAT: b"chat"})
+    host.files(first)
+    newer = host.tree({CHAT: b"chat 2"})
+    said = host.record("good", newer)
+    assert said["msg"] == f"{newer} is not what this host runs now: it was changed meanwhile, and the next run goes on"
+    state.write(host.kept, replace(state.read(host.kept), running={"chat.service": PENDING}))
+    assert "is not what this host runs now" in host.record("good", first)["msg"]
+    assert state.good(host.kept) is None
+
+
+@pytest.mark.parametrize("name", [CHAT, "manifest.json"])
+def test_a_copy_that_lost_something_is_made_again(host: Host, name: str) -> None:
+    directory = host.tree({CHAT: b"chat"})
+    host.files(directory)
+    host.record("good", directory)
+    (host.root / "q/good" / name).write_bytes(b"")
+    assert host.record("good", directory)["changed"]
+    assert (host.root / "q/good" / name).read_bytes()
+    assert not host.record("good", directory)["changed"]
 
 
 def test_a_check_remembers_nothing(host: Host) -> None:

@@ -214,6 +214,16 @@ def test_what_a_killed_run_left_is_to_be_finished(host: Host, left: dict[str, An
     assert found.interrupted == interrupted
 
 
+@pytest.mark.parametrize("name", [CHAT, "manifest.json"])
+def test_a_copy_that_lost_something_is_nothing_to_go_back_to_and_stops_no_pull(host: Host, name: str) -> None:
+    host.pulled(host.commit({CHAT: b"chat"}))
+    (host.root / "state/good" / name).write_bytes(b"")
+    found = host.survey()
+    assert found.changed
+    assert (found.good, found.fallback) == (None, None)
+    assert found.warnings[0].startswith(f"there is nothing to go back to: {host.kept}/good/")
+
+
 def test_a_tree_that_was_not_yet_called_good_is_to_be(host: Host) -> None:
     host.pulled(host.commit({CHAT: b"chat"}))
     (host.root / "state/good").unlink()

@@ -218,6 +218,7 @@ def _put(name: str, data: bytes, mode: int) -> None:
         written = os.write(handle, data)
         while written < len(data):
             written += os.write(handle, data[written:])
+        os.fsync(handle)  # a machine that loses power must not come up with an empty unit
     except BaseException:
         with contextlib.suppress(OSError):  # the first failure is the one to report
             os.unlink(aside)

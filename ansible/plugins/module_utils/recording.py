@@ -26,16 +26,37 @@ def good(directory: str, place: str, known: State, *, check: bool) -> bool:
     services = {each.unit: Owned(each.user, each.restart, each.after) for each in manifest.services}
     running = {unit: digest for unit, digest in known.running.items() if unit in services or not services}
     after = replace(known, services=services, running=running, refused=None, reason=None)
-    last = os.path.join(place, GOOD)
+    link = os.path.join(place, GOOD)
     target = os.path.join(TREES, manifest.sha256)
-    copied = os.path.islink(last) and os.readlink(last) == target and os.path.isdir(last)
+    copied = os.path.islink(link) and os.readlink(link) == target and last(place)[1] is None
     if not check:
+        _check(directory, manifest, known)
         if not copied:
             _written(lambda: _keep(directory, manifest, place, target))
         _tidy(place, manifest.sha256)
         if after != known:
             _written(lambda: state.write(place, after))
     return not copied or after != known
+
+
+def _check(directory: str, manifest: tree.Manifest, known: State) -> None:
+    """Refuse a tree that is not what this host runs: another run, or a new commit, put it there meanwhile."""
+    installed = {file.path: file.sha256 for file in manifest.files} == known.files and not known.pending
+    runs = all(known.running.get(each.unit, each.restart) == each.restart for each in manifest.services)
+    if not installed or not runs:
+        raise Trouble(f"{directory} is not what this host runs now: it was changed meanwhile, and the next run goes on")
+
+
+def last(place: str) -> tuple[tree.Manifest, str | None]:
+    """The last tree that was healthy (`NOTHING` where there is none), and what is wrong with its copy."""
+    directory = state.good(place)
+    try:
+        manifest = tree.read(directory)
+        for file in manifest.files:
+            tree.content(directory or "", file)
+    except Trouble as trouble:
+        return tree.NOTHING, str(trouble)
+    return manifest, None
 
 
 def refused(directory: str, place: str, known: State, reason: str, *, check: bool) -> bool:
@@ -87,6 +108,8 @@ def _copy(path: str, data: bytes) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "wb") as stream:
         stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())  # before `good` leads here: what power loss leaves of it would be of no use
 
 
 def _written(action: Callable[[], None]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from . import placing, reaching, requirements, shadows, starting, state, states, tree
+from . import placing, reaching, recording, requirements, shadows, starting, state, states, tree
 from .managers import Run, Trouble
 from .state import State
 from .stopping import Stopper
@@ -100,7 +100,8 @@ def _compared(asked: Asked, planned: placing.Plan, known: State, run: Run) -> Su
     interrupted = bool(known.pending) or known.dirty or starting.PENDING in known.running.values()
     reload = any(units.seen[each.unit].stale for each in answering)
     to_do = (planned.changes, planned.problems, units.silent, stop, services.changes, enable, interrupted, reload)
-    good = tree.read(asked.good)
+    good, broken = recording.last(asked.state_dir)
+    asked = replace(asked, good=None if broken else asked.good)
     settled = known == state.NEW if asked.tree is None else good.sha256 == manifest.sha256
     changed = any(map(bool, to_do)) or not settled
     return Survey(
@@ -121,7 +122,7 @@ def _compared(asked: Asked, planned: placing.Plan, known: State, run: Run) -> Su
         ],
         drop=[{"image": image, "user": user} for image, user in _sorted(set(known.images) - manifest.images)],
         unmet=_unmet(planned, units, asked, run) if changed else [],
-        warnings=list(_foreign(manifest, asked.root)),
+        warnings=[*([f"there is nothing to go back to: {broken}"] if broken else []), *_foreign(manifest, asked.root)],
     )
 
 
