@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import file_server
 import stand_ins
 from ansible_fleets import free_ports
 from collection_modules import call
@@ -78,6 +79,7 @@ class Host:
 
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Host]:
+    monkeypatch.setattr("plugins.module_utils.starting.STEADY", 0.0)
     with stand_ins.host(tmp_path, monkeypatch) as made:
         yield Host(tmp_path, made, capsys)
 
@@ -138,6 +140,31 @@ def test_a_service_is_waited_for_until_its_address_answers(host: Host) -> None:
     host.install({CHAT: UNIT.format(port=port)}, chat={"health": f"http://127.0.0.1:{port}/health"})
     host.started(started=["chat.service"], reloaded=True)
     assert host.state.running["chat.service"] == host.state.services["chat.service"].restart
+
+
+def test_a_service_whose_address_somebody_else_answers_is_not_started(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plugins.module_utils.starting.FREE", 0.3)
+    with file_server.started({"/health": file_server.status(200)}) as other:
+        url = other.url("/health")
+        host.install({CHAT: UNIT.format(port=url.split(":")[2].partition("/")[0])}, chat={"health": url})
+        said = host.services("started")
+    assert said["msg"] == f"chat.service was not started: another program answers at {url}"
+    assert [each["unit"] for each in said["failed_units"]] == ["chat.service"]
+    assert host.host.calls() == [["daemon-reload"]]
+    assert host.state.running == {"chat.service": ""}
+
+
+def test_a_service_without_an_address_serves_once_it_ran_for_a_while(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plugins.module_utils.starting.STEADY", 3600.0)
+    monkeypatch.setattr("plugins.module_utils.starting.GRACE", 0.0)
+    host.install({CHAT: container()}, chat={"start_timeout": 0})
+    said = host.services("started")
+    assert said["msg"] == "chat.service does not serve after 0 seconds: is active (running)"
+    assert host.state.running == {"chat.service": ""}
 
 
 def test_a_service_that_is_active_and_never_serves_fails_at_its_start_timeout(

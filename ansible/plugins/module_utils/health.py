@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import ssl
+import time
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -36,6 +38,24 @@ def unwell(url: str, timeout: float = TIMEOUT) -> str | None:
     except (OSError, http.client.HTTPException) as error:
         return f"{url} does not answer: {_said(error)}"
     return None if status == http.client.OK else f"{url} answers {status}"
+
+
+def taken(url: str, within: float) -> bool:
+    """Whether somebody listens where an address leads, and still does after so many seconds."""
+    try:
+        parts = urlsplit(url)
+        where = (parts.hostname or "", parts.port or {"https": 443}.get(parts.scheme, 80))
+    except ValueError:
+        return False
+    end = time.monotonic() + within
+    while True:
+        try:
+            socket.create_connection(where, timeout=1).close()
+        except (OSError, UnicodeError):
+            return False
+        if time.monotonic() > end:
+            return True
+        time.sleep(0.2)
 
 
 def _connection(scheme: str, host: str, port: int | None, timeout: float) -> http.client.HTTPConnection:

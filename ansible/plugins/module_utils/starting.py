@@ -24,6 +24,13 @@ PENDING: Final = ""
 GRACE: Final = 10.0
 """Seconds beyond the start timeout, within which systemd itself ends a start."""
 
+STEADY = 5.0
+"""Seconds that a service without `health` must run to be held for one that serves: nothing else tells it from one
+that ends on its first wrong option."""
+
+FREE = 3.0
+"""Seconds that what served before has, once it is down, to let go of its port."""
+
 
 class Failed(Exception):  # noqa: N818 - what happened to services, no fault of the code
     """Services that did not become healthy: each with the reason and its last words."""
@@ -166,7 +173,8 @@ class Starter:
         ups = [each for level in reversed(tree.levels(self.manifest.services)) for each in level]
         stops = [service for service in ups if service.unit in plan.restart]
         self._note(dict.fromkeys((*plan.restart, *plan.start), PENDING))
-        states.stop({service.unit: service.user for service in stops}, run=self.run)
+        ends = [service for service in ups if service.unit in plan.start and not seen[service.unit].down]
+        states.stop({service.unit: service.user for service in (*stops, *ends)}, run=self.run)
         self._note({service.unit: service.restart for service in ups if service.unit in plan.note})
         self.begun = time.time()  # what ran before may have ended with words of its own
         for level in tree.levels(self.manifest.services):
@@ -177,7 +185,14 @@ class Starter:
             self._wait([*asked, *(service for service in level if service.unit in plan.wait)])
 
     def _start(self, service: Service) -> Failure | None:
-        """Queue one start, with its limit of starts forgotten: on systemd 262 one bad unit keeps all from starting."""
+        """Queue one start, with its limit of starts forgotten: on systemd 262 one bad unit keeps all from starting.
+
+        Not where its address answers already: whoever does would answer for it, and it could not listen there.
+        """
+        if service.health is not None and health.taken(service.health, FREE):
+            return Failure(
+                service.unit, service.user, f"was not started: another program answers at {service.health}", ()
+            )
         managers.systemctl("reset-failed", service.unit, user=service.user, run=self.run)
         said = managers.systemctl("start", "--no-block", service.unit, user=service.user, run=self.run)
         return None if said.done else self._failure(service, f"cannot be started: {said.first}")
@@ -188,6 +203,7 @@ class Starter:
         begun = time.monotonic()
         pause = 0.05
         last: dict[str, str] = {}
+        since: dict[tuple[str, str], float] = {}
         while left:
             seen = states.look({unit: service.user for unit, service in left.items()}, run=self.run)
             failures = []
@@ -196,7 +212,7 @@ class Starter:
                 why = found.dead(self.tries)
                 if why is not None:
                     failures.append(self._failure(service, why))
-                elif found.ready and (sick := self._unwell(service)) is None:
+                elif found.ready and (sick := self._unwell(service, found, since)) is None:
                     del left[service.unit]
                     self._note({service.unit: service.restart})
                 else:
@@ -210,8 +226,13 @@ class Starter:
                 time.sleep(pause)
                 pause = min(pause * 1.5, 0.5)
 
-    def _unwell(self, service: Service) -> str | None:
-        return None if service.health is None else health.unwell(service.health)
+    @staticmethod
+    def _unwell(service: Service, found: Seen, since: dict[tuple[str, str], float]) -> str | None:
+        if service.health is not None:
+            return health.unwell(service.health)
+        now = time.monotonic()
+        first = since.setdefault((service.unit, found["NRestarts"]), now)
+        return None if now - first >= STEADY else f"is {found.words}"
 
     def _failure(self, service: Service, why: str) -> Failure:
         lines = managers.journal(service.unit, self.begun, user=service.user, run=self.run)
