@@ -173,6 +173,32 @@ def test_a_failed_pull_is_reported_by_a_unit_that_is_installed() -> None:
     assert set(install["loop"]) == names
 
 
+def test_what_reports_a_failed_pull_repeats_the_lines_of_that_pull_and_of_no_other(tmp_path: Path) -> None:
+    for name, script in {
+        "systemctl": 'echo "$*" >&2; echo 5a7d',
+        "journalctl": 'echo "$*" >&2; echo "its last lines"',
+        "systemd-cat": 'echo "$*" >&2; cat',
+    }.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    (line,) = assignments(unit("quadgen-pull-failed.service"), "ExecStart")
+    done = subprocess.run(
+        command(line),
+        env={"PATH": f"{tmp_path}{os.pathsep}{os.defpath}"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout == "its last lines\n"
+    asked, *rest = done.stderr.splitlines()
+    assert asked == "show --property=InvocationID --value quadgen-pull.service"
+    assert sorted(rest) == [
+        "--identifier=quadgen-pull-failed --priority=err",
+        "--quiet --output=cat --lines=30 _SYSTEMD_INVOCATION_ID=5a7d + INVOCATION_ID=5a7d",
+    ]
+
+
 def test_a_pull_asks_whether_or_not_the_repository_changed_and_trusts_no_host_key_unseen() -> None:
     words = pull()
     assert words[0].endswith("/ansible-pull")
