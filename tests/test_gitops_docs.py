@@ -18,6 +18,8 @@ HERE = {"cd", "cp", "git", "grep", "quadgen"}
 """Programs that the page has run on the machine of who edits the fleet."""
 THERE = {"gpg", "journalctl", "loginctl", "ssh-keygen", "ssh-keyscan", "systemctl"}
 """Programs that change a host, or ask a server."""
+SETUP = {"pipx"}
+"""What puts programs on the machine of who edits the fleet."""
 ANSIBLE = {"ansible-galaxy", "ansible-playbook", "ansible-pull"}
 WHOLE_HOST = "--root /"
 UNIT = "rendered/claw/etc/containers/systemd/llama-server.container"
@@ -38,7 +40,7 @@ def runnable(line: str) -> bool:
 
 
 def test_every_program_of_the_page_is_known_here() -> None:
-    assert {program(line) for line in commands()} == HERE | THERE | ANSIBLE
+    assert {program(line) for line in commands()} == HERE | THERE | SETUP | ANSIBLE
 
 
 def test_the_commands_of_the_page_do_what_it_says_one_after_the_other(tmp_path: Path) -> None:
@@ -48,9 +50,10 @@ def test_the_commands_of_the_page_do_what_it_says_one_after_the_other(tmp_path: 
         # what happens elsewhere, before a command of the page
         "git add collections": "mkdir --parents collections/ansible_collections/quadgen/fleet"
         " && cp -r ../quadgen/ansible/galaxy.yml collections/ansible_collections/quadgen/fleet",
-        "git revert --no-edit HEAD": "git init --quiet --bare ../server && git remote add origin ../server"
-        " && git push --quiet --set-upstream origin main && sed -i s/32768/16384/ fleet.yml && quadgen render"
-        " && git commit --quiet --all --message less",
+        "git push --set-upstream origin main": "git init --quiet --bare ../fleet.git"
+        " && git config url.$PWD/../.insteadOf https://git.home.arpa/",
+        "git revert --no-edit HEAD": "sed -i s/32768/16384/ fleet.yml && quadgen render"
+        " && git commit --quiet --all --message less && git push --quiet",
         "git switch renovate/llama.cpp": "git switch --quiet --create renovate/llama.cpp"
         " && sed -i 's/b11382/b11434/; s/@sha256:[0-9a-f]*//' fleet.yml && git commit --quiet --all --message new"
         " && git switch --quiet main",
@@ -61,12 +64,26 @@ def test_the_commands_of_the_page_do_what_it_says_one_after_the_other(tmp_path: 
     assert not before
     repository.done("\n".join([*script, "git status --porcelain | (! grep .)", "quadgen render fleet.yml --check"]))
     fleet = Repository(place=tmp_path, tree=tmp_path / "fleet")
-    assert "git.example.org" not in (fleet.tree / "site.yml").read_text(encoding="utf-8")
+    assert not re.search(r"git\.example\.org|v0\.1\.0", "".join(texts(fleet.tree)))
     assert fleet.done("git log --format=%s main").splitlines() == [
-        'Revert "less"', "less", "Take in the role of the hosts", "Begin the fleet",
+        "Go to quadgen v0.2.0", 'Revert "less"', "less", "Take in the role of the hosts", "Begin the fleet",
     ]  # fmt: skip
     assert "context: 32768, gpu_reserve" in fleet.done("git show origin/main:fleet.yml")
     assert "b11434" in fleet.done(f"git show renovate/llama.cpp:{UNIT}")
+
+
+def texts(tree: Path) -> list[str]:
+    """The files of a repository, without what git and Python keep there."""
+    files = (path for path in tree.rglob("*") if path.is_file())
+    return [path.read_text(encoding="utf-8") for path in files if not {".git", "__pycache__"} & set(path.parts)]
+
+
+def test_what_a_pull_is_said_to_say_is_what_it_says() -> None:
+    table = (ROOT / PAGE).read_text(encoding="utf-8").partition("| the pull says |")[2].partition("\n\n")[0]
+    quoted = [re.findall('"(.+?)"', row.split(" | ")[0]) for row in table.splitlines()[2:]]
+    said = " ".join(" ".join(texts(ROOT / "ansible")).split())
+    assert all(quoted)
+    assert [words for row in quoted for words in row if words not in said] == ["leaves us with no hosts to target"]
 
 
 @pytest.mark.parametrize("name", sorted(ANSIBLE))
