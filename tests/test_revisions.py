@@ -142,6 +142,16 @@ def test_a_repository_that_git_does_not_trust_is_told_in_its_words(tmp_path: Pat
         repository(str(tree.root / "fleet.yml"))
 
 
+def test_the_repository_of_another_user_is_told_with_what_trusts_it(
+    tree: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    with pytest.raises(Unavailable, match="dubious ownership") as raised:
+        repository(str(tree.root / "fleet.yml"))
+    trusts = f"`git config --global --add safe.directory {os.path.realpath(tree.root)}` trusts it"
+    assert str(raised.value).endswith(trusts)
+
+
 def test_a_directory_that_is_gone_is_looked_for_above(tree: Fleet) -> None:
     assert repository(str(tree.root / "no" / "such" / "fleet.yml")).top == os.path.realpath(tree.root)
 

@@ -5,6 +5,7 @@ are git's own business and are handed on.
 """
 
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from quadgen.review.listing import Entry
 _SETTINGS: Final = ("--no-pager", "--no-replace-objects", "--literal-pathspecs")
 _QUIET: Final = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
 """Git's words in English, and no question for a password where a partial clone fetches what it lacks."""
+_REMEDY: Final = re.compile(r"^\s+(git config --global --add safe\.directory .+)$", re.MULTILINE)
+"""What git proposes for a repository of another user: ensure_valid_ownership in git's setup.c."""
 _POINTER: Final = b"version https://git-lfs.github.com/spec/"
 """How the text begins that stands in a repository for a file that Git LFS keeps elsewhere (Git LFS, docs/spec.md)."""
 _POINTER_MOST: Final = 1024
@@ -99,8 +102,11 @@ def repository(beside: str) -> Repository:
     where = "." if "GIT_DIR" in os.environ else _nearest(beside)
     done = _git(where, "rev-parse", "--is-inside-work-tree", "--is-shallow-repository", allowed=(0, 128))
     if done.returncode:
-        why = done.stderr.decode("utf-8", "replace").strip().split("\n")[0].removeprefix("fatal: ")
-        raise Unavailable(f"{shown(beside)} is in no git repository that can be read: {why}")
+        words = done.stderr.decode("utf-8", "replace").strip()
+        why = words.split("\n")[0].removeprefix("fatal: ")
+        remedy = _REMEDY.search(words)
+        more = f"; `{remedy[1]}` trusts it" if remedy else ""  # the user of a CI job's container is seldom the owner
+        raise Unavailable(f"{shown(beside)} is in no git repository that can be read: {why}{more}")
     work_tree, shallow = done.stdout.decode("ascii").split()
     top = None
     if work_tree == "true":
