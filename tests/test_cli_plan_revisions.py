@@ -146,6 +146,8 @@ def test_a_revision_that_there_is_not_is_a_mistake_of_the_command_line(fleet: Fl
         assert done.status == 2
         assert option in done.err
         assert "'nowhere' names no commit of this repository" in words_of(done.err)
+    for option in ("--from", "--to"):  # as of a variable of CI that is not set
+        assert "'' names no commit of this repository" in words_of(fleet.plan(option, "").err)
     assert fleet.plan("--from=--output=/tmp/x").status == 2
     assert fleet.plan("--from", "HEAD:fleet.yml").status == 2
 

@@ -27,7 +27,7 @@ def reviewed(fleet: str, *, old: str | None, new: str | None, output: str, hosts
     was = plan_sides.committed(place, old, fleet, output)
     if new is None and place.top is None:
         raise typer.BadParameter("there is no working copy here: name the revision that is new", param_hint="--to")
-    now = plan_sides.of_revision(place, new, fleet) if new else plan_sides.standing(fleet, like=was.side.commit)
+    now = plan_sides.standing(fleet, like=was.side.commit) if new is None else plan_sides.of_revision(place, new, fleet)
     everybody = was.hosts.keys() | (now.hosts if now.compiled is None else now.compiled.fleet.data["hosts"]).keys()
     _check(hosts, everybody)
     wrong = list(now.unreadable) if now.compiled is None else errors(now.compiled, hosts)

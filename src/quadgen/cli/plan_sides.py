@@ -56,7 +56,7 @@ def committed(repository: Repository, revision: str | None, fleet: str, output: 
 
     None is HEAD, which need not have a commit yet.
     """
-    name = revision or "HEAD"
+    name = "HEAD" if revision is None else revision
     if revision is None and repository.commit(name) is None:
         return _nothing(name, None, "nothing is committed yet, so everything is new")
     commit = commit_of(repository, name, "--from")
