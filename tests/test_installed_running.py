@@ -98,6 +98,16 @@ def test_a_service_that_starts_for_the_first_time_is_a_warning() -> None:
     assert (problem.code, problem.severity) == ("service-down", Severity.WARNING)
 
 
+def test_a_service_whose_start_waits_for_another_unit_is_a_warning() -> None:
+    """As right after boot: a unit is inactive until what it comes after has loaded its model."""
+    waits = captured("show-waits.txt", "side.service")
+    assert (waits.active, waits.queued, captured("show.txt", "chat.service").queued) == ("inactive", True, False)
+    units = loaded(host(), active="inactive", sub="dead", queued=True)
+    (problem,) = said(host(), running(host(), loaded=units, running={}))
+    assert (problem.code, problem.severity) == ("service-down", Severity.WARNING)
+    assert problem.message == "chat.service is still starting: inactive (dead), and waits for another unit"
+
+
 @pytest.mark.parametrize(
     ("service", "partner", "down"),
     [

@@ -15,7 +15,7 @@ from quadgen.unitfile import Malformed, environment_split
 PROPERTIES: Final = (
     "Id", "LoadState", "ActiveState", "SubState", "Result", "FragmentPath", "SourcePath", "DropInPaths",
     "NeedDaemonReload", "UnitFileState", "NRestarts", "ExecMainStatus", "AssertResult", "AssertTimestampMonotonic",
-    "MainPID",
+    "MainPID", "Job",
 )  # fmt: skip
 """What `systemctl show` is asked for."""
 
@@ -46,6 +46,7 @@ def shown(text: str) -> Iterator[Loaded]:
                 # it is `no` as well where nothing was ever asked to start
                 asserted=values.get("AssertResult") != "no" or values.get("AssertTimestampMonotonic", "0") == "0",
                 process=_number(values.get("MainPID", "")),
+                queued=_number(values.get("Job", "")) > 0,
             )
 
 
@@ -95,7 +96,8 @@ def standing(declared: Declared, seen: Seen) -> Iterator[Problem]:
         loaded = seen.loaded.get((file.user, file.unit or ""))
         if loaded is None or loaded.load != "loaded" or loaded.active in RUNS:
             continue
-        starts = loaded.active == "activating" and loaded.sub != "auto-restart" and not loaded.restarts
+        waits = loaded.active == "inactive" and loaded.queued  # for a unit that it comes after
+        starts = (waits or loaded.active == "activating") and loaded.sub != "auto-restart" and not loaded.restarts
         if not starts and (not file.autostart or _partner(declared, file, seen)) and loaded.active != "failed":
             continue
         state = f"{loaded.active} ({loaded.sub})"
@@ -105,7 +107,7 @@ def standing(declared: Declared, seen: Seen) -> Iterator[Problem]:
         notes += ["one of its AssertPathExists= is not met"] if not loaded.asserted else []
         unit = file.unit or ""
         if starts:
-            message = f"{unit} is still starting: {state}"
+            message = f"{unit} is still starting: {state}{', and waits for another unit' if waits else ''}"
             found = of_file(declared, file, seen, message, code="service-down", notes=tuple(notes))
             yield replace(found, severity=Severity.WARNING)
             continue

@@ -103,6 +103,8 @@ class Loaded:
     asserted: bool = True
     process: int = 0
     """Its main process; 0 is none."""
+    queued: bool = False
+    """Whether systemd has a job for it that is not done: of a unit that does not run, its start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
