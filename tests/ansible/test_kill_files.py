@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ import pytest
 import killing_hosts
 import quadgen
 from plugins.module_utils import placing
+from plugins.module_utils.managers import Trouble
 
 
 @pytest.fixture
@@ -50,3 +52,15 @@ def test_a_killed_pull_leaves_each_file_old_or_new_and_the_next_one_leaves_no_tr
 def test_the_kills_find_what_a_pull_that_does_not_say_what_it_is_about_to_do_would_leave(place: Path) -> None:
     _, wrong = kills("without-pending", place)
     assert any("late.service" in fault for fault in wrong)
+
+
+def test_a_file_system_that_takes_no_more_is_named_by_the_file(tmp_path: Path) -> None:
+    (tmp_path / "chat").write_bytes(b"old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, limits[1]))
+    try:
+        with pytest.raises(Trouble, match=f"^cannot write {tmp_path}/chat: File too large$"):
+            placing._put(f"{tmp_path}/chat", b"new", 0o644)  # noqa: SLF001 - the state would meet the limit first
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"chat": b"old"}

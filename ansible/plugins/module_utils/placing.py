@@ -219,9 +219,11 @@ def _put(name: str, data: bytes, mode: int) -> None:
         while written < len(data):
             written += os.write(handle, data[written:])
         os.fsync(handle)  # a machine that loses power must not come up with an empty unit
-    except BaseException:
+    except BaseException as fault:
         with contextlib.suppress(OSError):  # the first failure is the one to report
             os.unlink(aside)
+        if isinstance(fault, OSError):  # that of a write names no file
+            raise Trouble(f"cannot write {name}: {fault.strerror}") from fault
         raise
     finally:
         os.close(handle)
