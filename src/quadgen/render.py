@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from jinja2 import (
+    BytecodeCache,
     Environment,
     FunctionLoader,
     StrictUndefined,
@@ -18,6 +19,7 @@ from jinja2 import (
     TemplateSyntaxError,
     Undefined,
 )
+from jinja2.bccache import Bucket
 
 from quadgen import quadlet_keys, systemd_keys, unitfile
 from quadgen.overlay import overlay
@@ -61,6 +63,22 @@ FILTERS: Final = {
 """What templates may use, one for each way in which Podman or systemd reads a value."""
 
 
+class _Translated(BytecodeCache):
+    """The code that Jinja2 makes of the shipped templates: most of the work for a small fleet, done once a process."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[str, str], Any] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._held.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._held[bucket.key, bucket.checksum] = bucket.code
+
+
+_TRANSLATED: Final = _Translated()
+
+
 @dataclass(slots=True)
 class Renderer:
     """Turns units into text. Equal units are rendered once."""
@@ -71,9 +89,11 @@ class Renderer:
     _done: dict[Unit, str] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._environment = self._kind()(
+        kind = self._kind()
+        self._environment = kind(
             loader=FunctionLoader(self._source), undefined=StrictUndefined, finalize=_guard, autoescape=False,
             trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, auto_reload=False,
+            bytecode_cache=None if kind.sandboxed else _TRANSLATED,
         )  # fmt: skip
         self._environment.filters = dict(FILTERS)
         self._environment.globals = {}
