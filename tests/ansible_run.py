@@ -81,10 +81,9 @@ class Ran:
 
     @cached_property
     def actions(self) -> list[str]:
-        """The actions that were not skipped, in order, without the check of the role's arguments."""
-        return [
-            step.action for step in self.steps if step.outcome != "skipped" and step.action != "validate_argument_spec"
-        ]
+        """The actions that were not skipped, in order, without those that only check arguments or say something."""
+        silent = {"validate_argument_spec", "debug"}
+        return [step.action for step in self.steps if step.outcome != "skipped" and step.action not in silent]
 
     @property
     def reason(self) -> str:

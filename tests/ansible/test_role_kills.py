@@ -48,7 +48,7 @@ def test_an_update_that_is_killed_is_finished_by_the_next_pull(site: Site) -> No
     site.play().succeeded()
     kills = 0
     # before anything starts, and before it is remembered
-    for number, moment in enumerate(moments(("start 9", "start 10"))):
+    for number, moment in enumerate(moments(("start 10", "start 11"))):
         tree = site.commit(fleets[number % 2])
         there = killed(site.play(kill=moment))
         site.play().succeeded()
@@ -56,7 +56,7 @@ def test_an_update_that_is_killed_is_finished_by_the_next_pull(site: Site) -> No
         if not there:
             break
         kills += 1
-    assert kills == (12 if ALL else 2)
+    assert kills == (13 if ALL else 2)
 
 
 def test_a_roll_back_that_is_killed_is_finished_by_the_next_pull(site: Site) -> None:
@@ -69,7 +69,7 @@ def test_a_roll_back_that_is_killed_is_finished_by_the_next_pull(site: Site) -> 
     box.rules(**{"ctx-size_2048": "exits"})
     kills = 0
     # before what ran before starts, and before the tree is refused
-    for number, moment in enumerate(moments(("start 14", "start 16"))):
+    for number, moment in enumerate(moments(("start 15", "start 17"))):
         site.commit(fleet({"chat": {**chat, "context": 2048, "alias": f"x{number}"}, "new": {"port": ports[1]}}))
         there = killed(site.play(kill=moment))
         site.play().failed()
@@ -78,14 +78,14 @@ def test_a_roll_back_that_is_killed_is_finished_by_the_next_pull(site: Site) -> 
         if not there:
             break
         kills += 1
-    assert kills == (17 if ALL else 2)
+    assert kills == (18 if ALL else 2)
 
 
 def test_a_farewell_that_is_killed_is_finished_by_the_next_pull(site: Site) -> None:
     ports, box = free_ports(1), site.box
     site.commit(fleet({"chat": {"port": ports[0]}}))
     kills = 0
-    for moment in moments(("start 9",)):  # its files are gone
+    for moment in moments(("start 10",)):  # its files are gone
         site.play().succeeded()
         there = killed(site.play(kill=moment, quadgen_retired=True))
         site.play(quadgen_retired=True).succeeded()
@@ -94,4 +94,4 @@ def test_a_farewell_that_is_killed_is_finished_by_the_next_pull(site: Site) -> N
         if not there:
             break
         kills += 1
-    assert kills == (12 if ALL else 1)
+    assert kills == (13 if ALL else 1)

@@ -56,6 +56,7 @@ def test_a_host_is_installed_left_alone_updated_mended_and_emptied_again(site: S
     assert (box.units(), box.calls()) == (files, [])
     assert "+Exec=" in told.out
     assert "--ctx-size 8192" in told.out
+    assert told.step("debug").result["msg"] == {"update": [f"/{CHAT}"], "restart": [["chat.service"]]}
     assert told.step("services", state="started").result["restarted"] == ["chat.service"]
     site.play().succeeded()
     assert box.faults(tree) == []
