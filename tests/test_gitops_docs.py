@@ -18,7 +18,7 @@ HERE = {"cd", "cp", "git", "grep", "quadgen"}
 """Programs that the page has run on the machine of who edits the fleet."""
 THERE = {"gpg", "journalctl", "loginctl", "ssh-keygen", "ssh-keyscan", "systemctl"}
 """Programs that change a host, or ask a server."""
-SETUP = {"pipx"}
+SETUP = {"pipx", "pre-commit"}
 """What puts programs on the machine of who edits the fleet."""
 ANSIBLE = {"ansible-galaxy", "ansible-playbook", "ansible-pull"}
 WHOLE_HOST = "--root /"
