@@ -145,6 +145,17 @@ def test_a_tree_that_came_while_another_one_was_started_is_not_called_good(host:
     assert state.good(host.kept) is None
 
 
+def test_a_commit_that_came_meanwhile_is_neither_good_nor_refused_but_what_was_tried_is(host: Host) -> None:
+    tried = host.tree({CHAT: b"bad"})
+    digest = tree.read(tried).sha256
+    host.files(tried)
+    rendered(Path(tried).parent, {CHAT: b"newer"})
+    gone = f"{tried} is not the tree any more that this run began with: the next run takes the new one"
+    assert host.record("good", tried, digest=digest)["msg"] == gone
+    host.record("refused", tried, digest=digest, reason="chat.service failed")
+    assert state.read(host.kept).refused == digest
+
+
 @pytest.mark.parametrize("name", [CHAT, "manifest.json"])
 def test_a_copy_that_lost_something_is_made_again(host: Host, name: str) -> None:
     directory = host.tree({CHAT: b"chat"})

@@ -14,6 +14,7 @@ from plugins.module_utils import placing, recording, state, surveying
 from plugins.module_utils.managers import MISSING, Said, Trouble
 from plugins.module_utils.starting import PENDING
 from plugins.module_utils.surveying import Survey
+from plugins.module_utils.tree import read
 
 RUNS = {"LoadState": "loaded", "ActiveState": "active", "SubState": "running"}
 RESTS = {"LoadState": "loaded", "ActiveState": "inactive", "SubState": "dead"}
@@ -106,6 +107,7 @@ def test_a_host_that_is_as_it_was_rendered_has_nothing_to_do_and_systemd_is_aske
     assert host.survey() == Survey(
         host="claw",
         tree=tree,
+        digest=read(tree).sha256,
         root=str(host.root),
         state_dir=host.kept,
         good=f"{host.kept}/good",
@@ -235,7 +237,9 @@ def test_a_tree_that_was_not_yet_called_good_is_to_be(host: Host) -> None:
 def test_a_tree_that_was_rolled_back_is_not_tried_again_by_itself(host: Host) -> None:
     tree = host.commit({CHAT: b"bad"})
     (host.root / "state").mkdir()
-    recording.refused(tree, host.kept, state.NEW, "chat.service failed (Result=exit-code, status 1)", check=False)
+    recording.refused(
+        read(tree).sha256, host.kept, state.NEW, "chat.service failed (Result=exit-code, status 1)", check=False
+    )
     assert host.refused() == (
         "this tree was rolled back before: chat.service failed (Result=exit-code, status 1); "
         "commit another, or try it again by retry"

@@ -47,9 +47,12 @@ class Plan:
         return [f"/{change.spot.path}" for change in self.changes if change.kind == kind]
 
 
-def plan(directory: str | None, root: str, known: State) -> Plan:
-    """Compare a tree with what stands below `root`. Raises Trouble where the tree itself is not whole."""
-    manifest = tree.read(directory)
+def plan(directory: str | None, root: str, known: State, digest: str | None = None) -> Plan:
+    """Compare a tree with what stands below `root`. Raises Trouble where the tree itself is not whole.
+
+    `digest`: as for `tree.read`.
+    """
+    manifest = tree.read(directory, digest)
     if manifest.host and known.host not in (None, manifest.host):
         raise Trouble(f"this machine has what was rendered for {known.host}, and the tree is that of {manifest.host}")
     texts = {file.path: tree.content(directory or "", file) for file in manifest.files}

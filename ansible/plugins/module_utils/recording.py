@@ -17,12 +17,12 @@ _LINK = f".{GOOD}.new"
 """Becomes `good` by a rename."""
 
 
-def good(directory: str, place: str, known: State, *, check: bool) -> bool:
+def good(directory: str, place: str, known: State, *, check: bool, digest: str | None = None) -> bool:
     """Keep a copy of a tree whose services are healthy, and forget what was refused; whether that is news.
 
     The copy stands whole below its digest before `good` leads to it, so that there is one to go back to at any time.
     """
-    manifest = tree.read(directory)
+    manifest = tree.read(directory, digest)
     services = {each.unit: Owned(each.user, each.restart, each.after) for each in manifest.services}
     running = {unit: digest for unit, digest in known.running.items() if unit in services or not services}
     after = replace(known, services=services, running=running, refused=None, reason=None)
@@ -59,9 +59,9 @@ def last(place: str) -> tuple[tree.Manifest, str | None]:
     return manifest, None
 
 
-def refused(directory: str, place: str, known: State, reason: str, *, check: bool) -> bool:
-    """Remember that a tree was rolled back, and why; whether that is news."""
-    after = replace(known, refused=tree.read(directory).sha256, reason=reason)
+def refused(digest: str, place: str, known: State, reason: str, *, check: bool) -> bool:
+    """Remember by the digest of its manifest that a tree was rolled back, and why; whether that is news."""
+    after = replace(known, refused=digest, reason=reason)
     if after != known and not check:
         _written(lambda: state.write(place, after))
     return after != known

@@ -24,6 +24,8 @@ class Asked:
     host: str
     tree: str | None
     """The directory that was rendered for the host; None where it is to have nothing."""
+    digest: str | None
+    """That of its manifest, which stands for the whole tree."""
     root: str
     state_dir: str
     good: str | None
@@ -84,7 +86,8 @@ def survey(tree_root: str, host: str | None, root: str, place: str, *, retired: 
             raise Trouble(f"{directory} has the manifest of {planned.manifest.host}: render the fleet again")
         if known.refused is not None and known.refused == planned.manifest.sha256 and not retry:
             raise Trouble(f"this tree was rolled back before: {known.reason}; commit another, or try it again by retry")
-        return _compared(Asked(name, directory, root, place, state.good(place)), planned, known, run)
+        digest = None if directory is None else planned.manifest.sha256
+        return _compared(Asked(name, directory, digest, root, place, state.good(place)), planned, known, run)
 
 
 def _compared(asked: Asked, planned: placing.Plan, known: State, run: Run) -> Survey:

@@ -98,12 +98,18 @@ NOTHING: Final = Manifest(host="", files=(), services=(), raw={}, sha256="")
 """The manifest of a host that is to have nothing: a tree of `None`."""
 
 
-def read(directory: str | None) -> Manifest:
-    """Read the manifest of a tree; that of None is `NOTHING`. Raises Trouble where it is none of quadgen's."""
+def read(directory: str | None, digest: str | None = None) -> Manifest:
+    """Read the manifest of a tree; that of None is `NOTHING`. Raises Trouble where it is none of quadgen's.
+
+    With the `digest` of the manifest that a pull began with also where there is another one by now.
+    """
     if directory is None:
         return NOTHING
     path = os.path.join(directory, MANIFEST)
-    return parsed(bytes_of(path), path)
+    manifest = parsed(bytes_of(path), path)
+    if digest is not None and manifest.sha256 != digest:
+        raise Trouble(f"{directory} is not the tree any more that this run began with: the next run takes the new one")
+    return manifest
 
 
 def parsed(data: bytes, path: str) -> Manifest:

@@ -19,6 +19,10 @@ options:
     description:
       - The directory of this host that C(quadgen render) wrote. Without one everything that was installed goes.
     type: path
+  digest:
+    description:
+      - What M(quadgen.fleet.survey) returned as such. Where O(tree) is another one by now, the task fails.
+    type: str
   root:
     description: The root of the file system that is changed.
     type: path
@@ -81,6 +85,7 @@ from ..module_utils.placing import Change
 
 ARGUMENTS = {
     "tree": {"type": "path"},
+    "digest": {"type": "str"},
     "root": {"type": "path", "default": "/"},
     "state_dir": {"type": "path"},
 }
@@ -94,7 +99,7 @@ def main() -> None:
         place = state.directory(module.params["state_dir"], root)
         with state.locked(place, reading=module.check_mode):
             known = state.read(place)
-            planned = placing.plan(module.params["tree"], root, known)
+            planned = placing.plan(module.params["tree"], root, known, module.params["digest"])
             after = placing.expected(planned, known)
             if planned.problems:
                 raise Trouble("; ".join(planned.problems))  # noqa: TRY301 - all of them are one failure

@@ -22,6 +22,10 @@ options:
     description:
       - The directory of this host that C(quadgen render) wrote. Without one the host needs no image.
     type: path
+  digest:
+    description:
+      - What M(quadgen.fleet.survey) returned as such. Where O(tree) is another one by now, the task fails.
+    type: str
   root:
     description: The root of the file system in which the state is.
     type: path
@@ -91,6 +95,7 @@ from ..module_utils.managers import Trouble
 ARGUMENTS: dict[str, Any] = {
     "state": {"type": "str", "choices": ["present", "absent"], "required": True},
     "tree": {"type": "path"},
+    "digest": {"type": "str"},
     "root": {"type": "path", "default": "/"},
     "state_dir": {"type": "path"},
 }
@@ -106,7 +111,7 @@ def main() -> None:
     kept: list[Image] = []
     try:
         place = state.directory(given["state_dir"], given["root"])
-        manifest = tree.read(given["tree"])
+        manifest = tree.read(given["tree"], given["digest"])
         with state.locked(place, reading=check):
             images = Images(state.read(place), lambda found: state.write(place, found), run=managers.run)
             if given["state"] == "present":

@@ -19,6 +19,11 @@ options:
   tree:
     description: The directory of this host that C(quadgen render) wrote.
     type: path
+  digest:
+    description:
+      - What M(quadgen.fleet.survey) returned as such. A tree that is another one by now is not called good, and what is
+        refused is the one with this digest, whatever O(tree) is by now.
+    type: str
   reason:
     description: Why the tree was rolled back, as one sentence.
     type: str
@@ -66,12 +71,13 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ..module_utils import recording, state
+from ..module_utils import recording, state, tree
 from ..module_utils.managers import Trouble
 
 ARGUMENTS = {
     "outcome": {"type": "str", "choices": ["good", "refused", "retired"], "required": True},
     "tree": {"type": "path"},
+    "digest": {"type": "str"},
     "reason": {"type": "str"},
     "root": {"type": "path", "default": "/"},
     "state_dir": {"type": "path"},
@@ -103,9 +109,10 @@ def _record(given: dict[str, Any], place: str, *, check: bool) -> bool:
     if given["outcome"] != "retired" and not given["tree"]:
         raise Trouble(f"there is no tree that is {given['outcome']}")  # `tree: null` passes required_if
     if given["outcome"] == "good":
-        return recording.good(given["tree"], place, known, check=check)
+        return recording.good(given["tree"], place, known, check=check, digest=given["digest"])
     if given["outcome"] == "refused":
-        return recording.refused(given["tree"], place, known, given["reason"], check=check)
+        digest = given["digest"] or tree.read(given["tree"]).sha256
+        return recording.refused(digest, place, known, given["reason"], check=check)
     return recording.retired(place, known, check=check)
 
 

@@ -25,6 +25,10 @@ options:
     description:
       - The directory of this host that C(quadgen render) wrote. Without one the host shall have no service at all.
     type: path
+  digest:
+    description:
+      - What M(quadgen.fleet.survey) returned as such. Where O(tree) is another one by now, the task fails.
+    type: str
   root:
     description: The root of the file system in which the state is.
     type: path
@@ -125,6 +129,7 @@ from ..module_utils.tree import Manifest
 ARGUMENTS: dict[str, Any] = {
     "state": {"type": "str", "choices": ["started", "stopped"], "required": True},
     "tree": {"type": "path"},
+    "digest": {"type": "str"},
     "root": {"type": "path", "default": "/"},
     "state_dir": {"type": "path"},
     "tries": {"type": "int", "default": 2},
@@ -147,7 +152,7 @@ def main() -> None:
     }
     try:
         place = state.directory(given["state_dir"], given["root"])
-        manifest = tree.read(given["tree"])
+        manifest = tree.read(given["tree"], given["digest"])
         with state.locked(place, reading=module.check_mode):
             known = state.read(place)
             if given["state"] == "stopped":

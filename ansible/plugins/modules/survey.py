@@ -67,6 +67,10 @@ tree:
   description: The directory that was rendered for this host; none where it is retired.
   returned: success
   type: str
+digest:
+  description: That of its manifest, which stands for the whole tree; the other modules take it.
+  returned: success
+  type: str
 root:
   description: The root of the file system that was looked at.
   returned: success

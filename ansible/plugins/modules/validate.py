@@ -15,6 +15,10 @@ options:
   tree:
     description: The directory of this host that C(quadgen render) wrote. Without one there is nothing to judge.
     type: path
+  digest:
+    description:
+      - What M(quadgen.fleet.survey) returned as such. Where O(tree) is another one by now, the task fails.
+    type: str
   root:
     description: The root of the file system for which it was rendered, as the other modules take it. It is not read.
     type: path
@@ -56,7 +60,7 @@ from ..module_utils import tree
 from ..module_utils.managers import Trouble
 from ..module_utils.validating import judged
 
-ARGUMENTS = {"tree": {"type": "path"}, "root": {"type": "path", "default": "/"}}
+ARGUMENTS = {"tree": {"type": "path"}, "digest": {"type": "str"}, "root": {"type": "path", "default": "/"}}
 
 
 def main() -> None:
@@ -66,7 +70,7 @@ def main() -> None:
     if directory is None:
         module.exit_json(changed=False, faults=[], unchecked=[])
     try:
-        verdict = judged(directory, tree.read(directory), environ=os.environ)
+        verdict = judged(directory, tree.read(directory, module.params["digest"]), environ=os.environ)
     except Trouble as trouble:
         module.fail_json(msg=str(trouble), faults=[], unchecked=[])
     for sentence in verdict.unchecked:
