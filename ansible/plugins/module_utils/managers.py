@@ -25,16 +25,19 @@ MISSING: Final = 127
 QUICK: Final = 60.0
 """Seconds for a program that only answers. systemctl's own bus calls give up after 25 to 90."""
 
-_OF_A_LOGIN: Final = frozenset(
+_FOR_ALL: Final = frozenset(
     (
-        *("HOME", "LOGNAME", "MAIL", "OLDPWD", "PWD", "SHELL", "TMPDIR", "USER"),
-        *("CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF", "CONTAINER_HOST", "DOCKER_CONFIG", "REGISTRY_AUTH_FILE"),
-        *("CREDENTIALS_DIRECTORY", "INVOCATION_ID", "JOURNAL_STREAM", "NOTIFY_SOCKET", "STATE_DIRECTORY"),
+        *("PATH", "LANG", "LANGUAGE", "TZ"),
+        *("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "FTP_PROXY", "ALL_PROXY", "NO_PROXY"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE"),
     )
 )
-"""What says where somebody's own things are: another user must not look there. Proxies are for everybody."""
+"""What a program of another user keeps of root's variables. Nothing else: that user reads it in /proc, and the unit of
+a pull may hold a token for its repository."""
 
-_OF_A_SESSION: Final = ("DBUS_", "LISTEN_", "SUDO_", "XDG_")
+_FOR_ALL_TOO: Final = ("LC_", "QUADGEN_")
+"""Locales, and settings of quadgen's own."""
 
 
 _OTHERS: Final = frozenset(("conmon", "podman", "systemd"))
@@ -121,9 +124,7 @@ def environment(user: Account | None, environ: Mapping[str, str]) -> dict[str, s
     """The variables of a program, for root (or whoever runs this: None) or for a user; words in English."""
     if user is None:
         return {**environ, "LC_ALL": "C.UTF-8", "SYSTEMD_COLORS": "0", "SYSTEMD_PAGER": ""}
-    kept = {
-        key: value for key, value in environ.items() if key not in _OF_A_LOGIN and not key.startswith(_OF_A_SESSION)
-    }
+    kept = {key: value for key, value in environ.items() if key in _FOR_ALL or key.startswith(_FOR_ALL_TOO)}
     return {
         **environment(None, kept),
         "HOME": user.home,
