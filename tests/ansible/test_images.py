@@ -11,7 +11,7 @@ import pytest
 import stand_ins
 from collection_modules import call
 from host_trees import CHAT, EMBED, rendered, service
-from plugins.module_utils import state
+from plugins.module_utils import imaging, managers, state
 
 OLD, NEW = "ghcr.io/x:1", "ghcr.io/x:2"
 Images = Callable[..., dict[str, Any]]
@@ -66,6 +66,21 @@ def test_all_that_cannot_be_pulled_is_named_and_the_rest_pulled(host: stand_ins.
     assert said["msg"] == f"cannot pull ghcr.io/nope:1: Error: {why}"
     assert host.images() == [NEW]
     assert state.read(str(host.root / "q")).images == ((NEW, None),)
+
+
+def test_a_pull_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "podman").write_text(f"#!/bin/sh\nsleep 600 & echo $! > {tmp_path}/child\nwait\n")
+    (tmp_path / "podman").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(imaging, "PULLING", 0.5)
+    kept: list[state.State] = []
+    with pytest.raises(managers.Trouble) as trouble:
+        imaging.Images(state.NEW, kept.append, run=managers.run).pull([(NEW, None)])
+    why = f"it did not come within {0.5 / 3600:g} hours, so that Podman was ended"
+    assert str(trouble.value) == f"cannot pull {NEW}: {why}"
+    assert [each.images for each in kept] == [((NEW, None),), ()]
+    stat = Path(f"/proc/{(tmp_path / 'child').read_text().strip()}/stat")
+    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] in "ZX"
 
 
 def test_an_image_that_is_never_pulled_must_be_there(host: stand_ins.Host, images: Images) -> None:

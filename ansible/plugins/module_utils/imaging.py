@@ -14,6 +14,10 @@ from .tree import Manifest
 Image = tuple[str, "str | None"]
 """An image, and the user in whose storage it is; None is the system's."""
 
+PULLING = 4 * 3600.0
+"""Seconds for one image, in which the slowest line of a home brings one of some GB. Podman prints nothing between the
+start of a layer and its end, so that nobody could tell a pull that hangs from one that takes its time."""
+
 _IN_USE: Final = 2
 _UNKNOWN: Final = 1
 """The status of `podman image rm` (podman-rmi(1)), and of `podman image exists`."""
@@ -40,14 +44,15 @@ class Images:
         return absent
 
     def pull(self, images: Iterable[Image]) -> None:
-        """Pull all of them, whatever becomes of the others; raises Trouble for those that did not come."""
+        """Pull all of them, whatever becomes of the others; raises Trouble for those that did not come in `PULLING`."""
         failed = []
         for name, user in images:
             self._keep({*self.state.images, (name, user)})
-            said = podman("pull", "--quiet", name, user=user, run=self.run, timeout=None)
+            said = podman("pull", "--quiet", name, user=user, run=self.run, timeout=PULLING)
             if not said.done:
                 self._keep({*self.state.images} - {(name, user)})
-                failed.append(f"{name}: {said.why}")
+                late = f"it did not come within {PULLING / 3600:g} hours, so that Podman was ended"
+                failed.append(f"{name}: {late if said.status is None else said.why}")
         if failed:
             raise Trouble(f"cannot pull {'; '.join(failed)}")
 
