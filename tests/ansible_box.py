@@ -86,8 +86,8 @@ class Box:
             yield f"what runs is {sorted(running)}, and {[u for u in running if running[u] != meant.get(u)]} is old"
         known = self.remembers()
         digests = {file["path"]: file["sha256"] for file in manifest["files"]}
-        if (known["files"], known["pending"], known["dirty"]) != (digests, {}, False):
-            yield f"of files it remembers {known['files']}, {known['pending']}, {known['dirty']}"
+        if (known["files"], known["pending"], known["stale"]) != (digests, {}, []):
+            yield f"of files it remembers {known['files']}, {known['pending']}, {known['stale']}"
         restarts = {file["unit"]: file["restart"] for file in manifest["files"]}
         if known["running"] != restarts or set(known["services"]) != set(restarts):
             yield f"of services it remembers {known['running']} and {sorted(known['services'])}"

@@ -13,7 +13,7 @@ import pytest
 from collection_modules import call
 from host_trees import CHAT, EMBED, NATIVE, rendered, words
 from hosts import snapshot
-from plugins.module_utils import state
+from plugins.module_utils import managers, state
 from plugins.module_utils.placing import temporary
 
 NOTHING_DONE: dict[str, Any] = {"create": [], "update": [], "remove": [], "edited": []}
@@ -72,7 +72,7 @@ def test_files_are_installed_once_with_their_modes_whatever_the_umask(host: Host
     assert stat.S_IMODE((host.root / NATIVE).stat().st_mode) == 0o755
     assert stat.S_IMODE((host.root / NATIVE).parent.stat().st_mode) == 0o755
     assert host.state.host == "claw"
-    assert host.state.dirty
+    assert managers.own() in host.state.stale
     assert set(host.state.files) == {CHAT, NATIVE}
     assert host.state.services["chat.service"].restart == words(b"chat")
     before = snapshot(host.root, times=True)
@@ -126,7 +126,7 @@ def test_a_file_that_is_as_rendered_already_becomes_quadgens(host: Host) -> None
     assert {key: said[key] for key in NOTHING_DONE} == NOTHING_DONE
     assert host.kept() == before
     assert host.state.owned == {CHAT}
-    assert not host.state.dirty
+    assert not host.state.stale
     done(host.files(None), remove=[f"/{CHAT}"])
 
 
@@ -135,7 +135,7 @@ def running(host: Host, tree: str) -> None:
     host.files(tree)
     known = host.state
     ran = {unit: owned.restart for unit, owned in known.services.items()}
-    state.write(str(host.root / "var/lib/q"), replace(known, running=ran, dirty=False))
+    state.write(str(host.root / "var/lib/q"), replace(known, running=ran, stale=()))
 
 
 @pytest.mark.parametrize("edit", [lambda path: path.write_text("mine"), lambda path: path.unlink()], ids=["edit", "rm"])
@@ -148,7 +148,7 @@ def test_a_file_that_was_changed_by_hand_is_put_back_and_its_service_forgotten(
     said = host.files(tree)
     assert [*said["update"], *said["create"]] == said["edited"] == [f"/{CHAT}"]
     assert set(host.state.running) == {"embed.service"}
-    assert host.state.dirty
+    assert managers.own() in host.state.stale
 
 
 def test_new_evidence_replaces_a_file_and_does_not_forget_what_runs(host: Host) -> None:

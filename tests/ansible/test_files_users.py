@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -215,3 +215,14 @@ def test_without_root_the_files_of_others_are_refused_one_by_one(home: Path) -> 
         f"/{bob} is bob's, and this runs as {me}: let Ansible become root",
         f"/{lost} is not below {home}, the home of {me}: let Ansible become root",
     ]
+
+
+@as_root
+def test_both_managers_owe_a_reload_where_a_service_moves_from_one_to_the_other(host: Host) -> None:
+    kept = str(host.root / "q")
+    host.files(host.tree(UNIT))
+    state.write(kept, replace(state.read(kept), stale=()))
+    moved = host.tree(CHAT, user=None)
+    host.files(moved)
+    known = state.read(kept)
+    assert (known.stale, known.services["chat.service"].user) == ((None, "ada"), None)

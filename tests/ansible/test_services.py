@@ -18,6 +18,8 @@ from plugins.module_utils.state import Owned, State
 pytestmark = [pytest.mark.loopback]
 
 NOTHING: dict[str, Any] = {"stopped": [], "restarted": [], "started": [], "enabled": [], "reloaded": False}
+NOBODY = "nobody"
+"""A user that is there."""
 UNIT = "[Container]\nImage=ghcr.io/x:1\nPublishPort=127.0.0.1:{port}:{port}\nNotify=healthy\n"
 SERVICE = "[Service]\nExecStart=/usr/bin/llama-server --port {port} --metrics\n[Install]\nWantedBy=multi-user.target\n"
 
@@ -51,7 +53,7 @@ class Host:
             (self.host.root / path).unlink()
         self.host.install(files)
         owned = {each["unit"]: Owned(each["user"], each["restart"], tuple(each["after"])) for each in listed}
-        self.keep(files=dict.fromkeys(files, "0" * 64), services={**self.state.services, **owned}, dirty=True)
+        self.keep(files=dict.fromkeys(files, "0" * 64), services={**self.state.services, **owned}, stale=(None,))
 
     def services(self, wanted: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
         return call(
@@ -99,10 +101,18 @@ def test_a_first_start_starts_everything_once_and_a_second_nothing(host: Host) -
         ["reset-failed", "embed.service"],
         ["start", "--no-block", "embed.service"],
     ]
-    assert not host.state.dirty
+    assert not host.state.stale
     host.host.forget()
     host.started()
     assert host.host.calls() == []
+
+
+def test_the_manager_that_a_service_left_reads_its_units_anew_as_well(host: Host) -> None:
+    host.install({CHAT: container()})
+    host.keep(stale=(None, NOBODY, "no-such-user"))
+    host.started(started=["chat.service"], reloaded=True)
+    assert host.host.calls()[:2] == [["daemon-reload"], ["--user", "daemon-reload"]]
+    assert host.state.stale == ()
 
 
 def test_only_what_changed_is_stopped_and_started_and_none_is_restarted(host: Host) -> None:
@@ -291,7 +301,7 @@ def test_a_native_unit_is_enabled_while_it_is_to_start_and_leaves_no_link_when_i
     assert host.host.units() == {"rerank.service": "inactive"}
     assert host.state.running == {}
     (host.host.root / NATIVE).unlink()
-    host.keep(dirty=True)
+    host.keep(stale=(None,))
     host.started(reloaded=True)
     assert (host.state.services, host.host.units()) == ({}, {})
 
@@ -337,7 +347,7 @@ def test_a_unit_of_another_kind_ends_as_what_it_was_and_runs_again(host: Host) -
     assert before.exists()
     before.unlink()
     host.host.install({native: text})
-    host.keep(dirty=True)
+    host.keep(stale=(None,))
     host.started(started=["chat.service"], reloaded=True)
     assert host.host.ran("chat.service") == text
 
@@ -352,6 +362,7 @@ def test_check_mode_says_what_would_be_started_and_touches_nothing(host: Host) -
 
 
 def test_a_unit_that_does_not_end_is_named(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(states, "SLACK", 0.0)
     monkeypatch.setattr(states, "STOPPING", 0.0)
     host.install({CHAT: container()})
     host.host.rules(chat="stubborn")
@@ -360,3 +371,10 @@ def test_a_unit_that_does_not_end_is_named(host: Host, monkeypatch: pytest.Monke
     host.tree = None
     said = host.services("stopped")
     assert said["msg"] == "chat.service did not stop within 0 seconds"
+
+
+def test_stops_are_waited_for_as_long_as_systemd_takes_for_them_and_longer_where_nobody_knows() -> None:
+    assert states.patience([30]) == 2 * 30 + states.SLACK
+    assert states.patience([1800, 30]) == 2 * 1830 + states.SLACK
+    assert states.patience([30, None]) == states.STOPPING
+    assert states.patience([1800, None]) == 2 * 1800 + states.SLACK

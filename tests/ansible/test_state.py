@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from plugins.module_utils import state
+from plugins.module_utils import managers, state
 from plugins.module_utils.managers import Trouble
 from plugins.module_utils.state import NEW, Owned, State
 
@@ -19,10 +19,10 @@ FULL = State(
     files={"etc/a": "1"},
     pending={"etc/b": "2"},
     made=("etc",),
-    services={"chat.service": Owned(user="llm", restart="r", after=("mnt-nas.mount",))},
+    services={"chat.service": Owned(user="llm", restart="r", after=("mnt-nas.mount",), stop_timeout=30)},
     running={"chat.service": "r"},
     images=(("ghcr.io/x:1", None), ("ghcr.io/x:1", "llm")),
-    dirty=True,
+    stale=(None, "llm"),
     refused="f" * 64,
     reason="chat.service did not become healthy",
 )
@@ -53,9 +53,11 @@ def test_a_state_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path) -> No
     "text",
     [
         *("", "{", "[]", "{}", '{"version": 2}', '{"version": 1, "files": {"../x": "1"}}'),
+        *('{"version": 1, "stale": [1]}', '{"version": 1, "stale": null}'),
         *('{"version": 1, "images": [1]}', '{"version": 1, "images": [["x", []]]}'),
         *('{"version": 1, "files": []}', '{"version": 1, "pending": {"x": null}}', '{"version": 1, "running": null}'),
         *('{"version": 1, "made": [null]}', '{"version": 1, "made": ["../x"]}'),
+        '{"version": 1, "services": {"x.service": {"user": null, "restart": "1", "stop_timeout": "1"}}}',
         '{"version": 1, "services": {"x.service": {"user": [], "restart": "1"}}}',
         '{"version": 1, "services": {"x.service": {"user": null, "restart": "1", "after": [{}]}}}',
     ],
@@ -79,6 +81,14 @@ def test_a_state_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) ->
     assert state.read(str(tmp_path)) == FULL
 
 
+def test_a_state_that_does_not_tell_whose_units_changed_means_everybodys(tmp_path: Path) -> None:
+    services = {"chat.service": {"user": "llm", "restart": "r"}}
+    (tmp_path / "state.json").write_text(json.dumps({"version": 1, "dirty": True, "services": services}))
+    assert set(state.read(str(tmp_path)).stale) == {managers.own(), "llm"}
+    (tmp_path / "state.json").write_text(json.dumps({"version": 1, "dirty": False, "services": services}))
+    assert state.read(str(tmp_path)).stale == ()
+
+
 def test_keys_of_a_later_version_are_no_reason_to_stop(tmp_path: Path) -> None:
     (tmp_path / "state.json").write_text(json.dumps({"version": 1, "host": "claw", "later": []}))
     assert state.read(str(tmp_path)) == State(host="claw")
@@ -95,7 +105,7 @@ def test_a_state_lies_below_the_root() -> None:
 
 HOLDER = """
 import sys, time
-from plugins.module_utils import state
+from plugins.module_utils import managers, state
 from dataclasses import replace
 place, times = sys.argv[1:]
 for _ in range(int(times)):
@@ -124,7 +134,7 @@ def test_reading_makes_nothing(tmp_path: Path) -> None:
 def test_a_state_that_is_removed_leaves_nothing(tmp_path: Path) -> None:
     place = tmp_path / "state"
     with state.locked(str(place)):
-        state.write(str(place), replace(FULL, dirty=False))
+        state.write(str(place), replace(FULL, stale=()))
         (place / "trees/one").mkdir(parents=True)
         (place / "good").symlink_to("trees/one")
         assert state.good(str(place)) == f"{place}/good"

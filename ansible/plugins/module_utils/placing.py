@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from . import reaching, state, tree
+from . import managers, reaching, state, tree
 from .managers import Trouble
 from .people import person
 from .reaching import Seen, Spot, acting
@@ -164,6 +164,7 @@ def carry_out(planned: Plan, root: str, place: str, known: State) -> State:
 def _opened(planned: Plan, known: State) -> State:
     """The state while files change: what was and what will be, both."""
     edited = {change.file.unit for change in planned.changes if change.edited and change.file is not None}
+    users = [each.user for each in known.services.values()] + [each.user for each in planned.manifest.services]
     made = [directory for change in planned.changes if change.file is not None for directory in change.spot.missing]
     return replace(
         known,
@@ -175,7 +176,7 @@ def _opened(planned: Plan, known: State) -> State:
         made=tuple(dict.fromkeys((*known.made, *made))),
         services=_services(known, planned.manifest),
         running={unit: digest for unit, digest in known.running.items() if unit not in edited},
-        dirty=True,
+        stale=state.several([*known.stale, managers.own(), *users]),
     )
 
 
@@ -192,7 +193,7 @@ def _closed(manifest: Manifest, known: State, made: tuple[str, ...]) -> State:
 
 def _services(known: State, manifest: Manifest) -> dict[str, Owned]:
     """What is owned already, which goes when it was stopped, and what the manifest has."""
-    new = {each.unit: Owned(each.user, each.restart, each.after) for each in manifest.services}
+    new = {each.unit: Owned(each.user, each.restart, each.after, each.stop_timeout) for each in manifest.services}
     return {**known.services, **new}
 
 

@@ -23,7 +23,7 @@ def good(directory: str, place: str, known: State, *, check: bool, digest: str |
     The copy stands whole below its digest before `good` leads to it, so that there is one to go back to at any time.
     """
     manifest = tree.read(directory, digest)
-    services = {each.unit: Owned(each.user, each.restart, each.after) for each in manifest.services}
+    services = {each.unit: Owned(each.user, each.restart, each.after, each.stop_timeout) for each in manifest.services}
     running = {unit: digest for unit, digest in known.running.items() if unit in services or not services}
     after = replace(known, services=services, running=running, refused=None, reason=None)
     link = os.path.join(place, GOOD)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from . import health, managers, states, tree
+from . import health, managers, state, states, tree
 from .managers import Run, Trouble
 from .state import State
 from .states import Seen
@@ -130,20 +130,22 @@ class Starter:
         return states.look(users, run=self.run)
 
     def reload(self) -> bool:
-        """Let every systemd read its units anew where files changed; whether one had to."""
+        """Let every systemd read its units anew where files changed; whether one had to.
+
+        That of a user who has no service any more as well: what it still has loaded would run again with it.
+        """
         users = {service.user for service in self.manifest.services}
         for user in users:
             managers.answers(user, run=self.run)
-        left = {managers.own(), *(owned.user for owned in self.state.services.values())} - users
-        known = users | {user for user in left if managers.runs(user, run=self.run)}
-        stale = known if self.state.dirty else {self._user(unit) for unit, each in self.seen().items() if each.stale}
-        for user in sorted(stale, key=lambda user: user or ""):
+        stale = {user for user in self.state.stale if user in users or managers.runs(user, run=self.run)}
+        stale |= {self._user(unit) for unit, each in self.seen().items() if each.stale and not self.state.stale}
+        for user in state.several(stale):
             said = managers.systemctl("daemon-reload", user=user, run=self.run, timeout=300)
             if not said.done:
                 raise Trouble(f"{managers.whose(user)} does not read its units anew: {said.why}")
         kept = {service.unit for service in self.manifest.services}
         services = {unit: owned for unit, owned in self.state.services.items() if unit in kept}
-        after = replace(self.state, dirty=False, services=services)
+        after = replace(self.state, stale=(), services=services)
         if after != self.state:
             self._keep(after)
         return bool(stale)
@@ -174,7 +176,9 @@ class Starter:
         stops = [service for service in ups if service.unit in plan.restart]
         self._note(dict.fromkeys((*plan.restart, *plan.start), PENDING))
         ends = [service for service in ups if service.unit in plan.start and not seen[service.unit].down]
-        states.stop({service.unit: service.user for service in (*stops, *ends)}, run=self.run)
+        down = [*stops, *ends]
+        users = {service.unit: service.user for service in down}
+        states.stop(users, [service.stop_timeout for service in down], run=self.run)
         self._note({service.unit: service.restart for service in ups if service.unit in plan.note})
         self.begun = time.time()  # what ran before may have ended with words of its own
         for level in tree.levels(self.manifest.services):

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
-from . import tree
+from . import managers, tree
 from .managers import Trouble
 
 FILE: Final = "state.json"
@@ -36,6 +36,8 @@ class Owned:
     user: str | None
     restart: str
     after: tuple[str, ...] = ()
+    stop_timeout: int | None = None
+    """Seconds; None in what an earlier version wrote."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,8 @@ class State:
     """By unit, the `restart` digest of what was last started, or is what the next start will start."""
     images: tuple[tuple[str, str | None], ...] = ()
     """Images that were pulled for it, each with the user whose they are."""
-    dirty: bool = False
-    """Files changed since systemd last read them."""
+    stale: tuple[str | None, ...] = ()
+    """Whose managers (None: the system's) have not read their units since files changed, also where a service left."""
     refused: str | None = None
     """The digest of a manifest whose tree was rolled back."""
     reason: str | None = None
@@ -179,21 +181,36 @@ def _state(found: dict[str, Any]) -> State:
         raise ValueError(found["version"])
     known = {each.name for each in fields(State)}
     given: dict[str, Any] = {key: value for key, value in found.items() if key in known}
+    _check("stale", ((each or "", "") for each in given.get("stale", ())), paths=False)
     for key in ("files", "pending", "running"):
         _check(key, given.get(key, {}).items(), paths=key != "running")
     _check("made", ((path, "") for path in given.get("made", ())), paths=True)
     _check("images", ((image, "" if user is None else user) for image, user in given.get("images", ())), paths=False)
     if "services" in given:
         given["services"] = {
-            unit: Owned(user=each["user"], restart=each["restart"], after=tuple(each.get("after", ())))
+            unit: Owned(each["user"], each["restart"], tuple(each.get("after", ())), _seconds(each.get("stop_timeout")))
             for unit, each in given["services"].items()
         }
         for owned in given["services"].values():
             whose = "" if owned.user is None else owned.user
             _check("services", ((name, owned.restart) for name in (whose, *owned.after)), paths=False)
+    if found.get("dirty"):  # of a version that did not tell whose
+        given["stale"] = several([managers.own(), *(each.user for each in given.get("services", {}).values())])
+    given["stale"] = tuple(given.get("stale", ()))
     given["made"] = tuple(given.get("made", ()))
     given["images"] = tuple((image, user) for image, user in given.get("images", ()))
     return State(**given)
+
+
+def _seconds(value: object) -> int | None:
+    if value is not None and not isinstance(value, int):
+        raise ValueError(value)
+    return value
+
+
+def several(users: Iterable[str | None]) -> tuple[str | None, ...]:
+    """Whose managers, each once, in an order that does not depend on how they came."""
+    return tuple(sorted(set(users), key=lambda user: user or ""))
 
 
 def _check(key: str, pairs: Iterable[tuple[Any, Any]], *, paths: bool) -> None:

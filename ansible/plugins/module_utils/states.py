@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,8 +15,11 @@ PROPERTIES: Final = (
     *("AssertResult", "ConditionResult", "Job", "UnitFileState", "NeedDaemonReload"),
 )
 
-STOPPING: Final = 900.0
-"""Seconds to wait for stops. systemd ends every one within twice the unit's own timeout; only `infinity` is longer."""
+STOPPING = 900.0
+"""Seconds to wait at least for the stop of a unit whose own timeout nobody knows."""
+
+SLACK = 60.0
+"""Seconds beyond what systemd itself waits: a busy machine, and what is still queued."""
 
 
 @dataclass(frozen=True)
@@ -118,20 +121,31 @@ def look(users: Mapping[str, str | None], *, run: Run) -> dict[str, Seen]:
     return found
 
 
-def stop(users: Mapping[str, str | None], *, run: Run) -> None:
+def patience(timeouts: Iterable[int | None]) -> float:
+    """Seconds to wait for stops of units with these own timeouts (None: unknown).
+
+    systemd ends each within twice its timeout, SIGKILL included, and those that follow one another after each other.
+    """
+    known = list(timeouts)
+    ended = SLACK + 2 * sum(each for each in known if each is not None)
+    return max(ended, STOPPING) if None in known else ended
+
+
+def stop(users: Mapping[str, str | None], timeouts: Iterable[int | None], *, run: Run) -> None:
     """Stop units, in this order where it is systemd's as well, and wait until they are down.
 
-    One that systemd does not know runs nothing. Raises Trouble for one that does not end.
+    One that systemd does not know runs nothing. Raises Trouble for one that does not end within `patience`.
     """
+    within = patience(timeouts)
     for unit, user in users.items():
         managers.systemctl("stop", "--no-block", unit, user=user, run=run)
-    end = time.monotonic() + STOPPING
+    end = time.monotonic() + within
     left = dict(users)
     pause = 0.05
     while left:
         left = {unit: left[unit] for unit, seen in look(left, run=run).items() if not seen.down}
         if left and time.monotonic() > end:
-            raise Trouble(f"{', '.join(sorted(left))} did not stop within {STOPPING:g} seconds")
+            raise Trouble(f"{', '.join(sorted(left))} did not stop within {within:g} seconds")
         if left:
             time.sleep(pause)
             pause = min(pause * 1.5, 0.5)

@@ -67,7 +67,7 @@ class Stopper:
 
         They stay in the state until their manager has read that they are gone: `Starter.reload`.
         """
-        states.stop({unit: due[unit].user for unit in seen}, run=self.run)
+        states.stop({unit: due[unit].user for unit in seen}, [due[unit].stop_timeout for unit in seen], run=self.run)
         gone = leaving(self.manifest, self.state)
         for unit, found in seen.items():
             user = due[unit].user
@@ -87,7 +87,7 @@ class Stopper:
 
 
 def _owned(service: Service) -> Owned:
-    return Owned(user=service.user, restart=service.restart, after=service.after)
+    return Owned(service.user, service.restart, service.after, service.stop_timeout)
 
 
 def _service(unit: str, owned: Owned) -> Service:

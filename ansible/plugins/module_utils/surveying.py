@@ -100,7 +100,7 @@ def _compared(asked: Asked, planned: placing.Plan, known: State, run: Run) -> Su
     levels = [[unit for unit in level if unit in services.restart] for level in tree.units(tree.levels(answering))]
     stop = [unit for unit in leaving if unit in units.seen and not units.seen[unit].down]
     enable = [each.unit for each in answering if states.switch(units.seen[each.unit], autostart=each.autostart)]
-    interrupted = bool(known.pending) or known.dirty or starting.PENDING in known.running.values()
+    interrupted = bool(known.pending) or bool(known.stale) or starting.PENDING in known.running.values()
     reload = any(units.seen[each.unit].stale for each in answering)
     to_do = (planned.changes, planned.problems, units.silent, stop, services.changes, enable, interrupted, reload)
     good, broken = recording.last(asked.state_dir)
