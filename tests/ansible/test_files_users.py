@@ -226,3 +226,18 @@ def test_both_managers_owe_a_reload_where_a_service_moves_from_one_to_the_other(
     host.files(moved)
     known = state.read(kept)
     assert (known.stale, known.services["chat.service"].user) == ((None, "ada"), None)
+
+
+@as_root
+@pytest.mark.parametrize("link", [True, False])
+def test_a_directory_where_a_user_may_not_write_is_named_before_anything_is_done(host: Host, *, link: bool) -> None:
+    if link:
+        (host.root / "home/ada/.config").symlink_to("../../etc")
+        os.lchown(host.root / "home/ada/.config", ADA, ADA)
+    else:
+        (host.root / "home/ada/.config").mkdir()
+    leads = f"it leads to {host.root}/etc, and " if link else ""
+    before = snapshot(host.root)
+    said = host.files(host.tree(UNIT))
+    assert said["msg"] == (f"{host.root}/home/ada/.config is in the way: {leads}user {ADA} may not write there")
+    assert {path: what for path, what in snapshot(host.root).items() if not path.startswith("q")} == before

@@ -64,6 +64,8 @@ def plan(directory: str | None, root: str, known: State, digest: str | None = No
             change = _change(root, path, files.get(path), texts.get(path), known)
             if path in files:
                 _check(change.spot, manifest, files[path], root)
+            if not _as_wanted(change):
+                reaching.check_writable(change.spot)
         except Trouble as trouble:
             problems.append(str(trouble))
             continue

@@ -143,6 +143,19 @@ def look(spot: Spot) -> Seen | None:
             os.close(handle)
 
 
+def check_writable(spot: Spot) -> None:
+    """Refuse a spot whose user cannot change its directory, such as one that a link in its home leads to."""
+    directory = os.path.dirname(spot.name)
+    if spot.missing:
+        directory = os.path.dirname(spot.name[: len(spot.name) - len(spot.path)] + spot.missing[0])
+    with acting(spot):
+        if os.access(directory or "/", os.W_OK | os.X_OK, effective_ids=True):
+            return
+        real = os.path.realpath(directory)
+    where = "" if real == os.path.normpath(directory) else f"it leads to {real}, and "
+    raise Trouble(f"{directory} is in the way: {where}{user_name(spot.uid)} may not write there")
+
+
 def names(root: str, directory: str) -> list[str]:
     """What lies in a directory below `root`, sorted; nothing where there is none, or nothing can be seen."""
     try:
