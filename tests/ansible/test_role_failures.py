@@ -1,5 +1,6 @@
 """The role with the real Ansible where something does not work: what stays, what comes back, and what the run says."""
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -69,7 +70,9 @@ def test_nothing_is_touched_where_the_host_lacks_something_or_does_not_take_the_
     (box.root / MODEL).rename(box.root / "srv/models/elsewhere.gguf")
     unmet = site.play().failed()
     assert unmet.actions == ["survey", "include_tasks", "fail"]
-    assert unmet.reason.startswith("claw cannot run what was rendered for it, and nothing was changed: ")
+    lines = unmet.reason.splitlines()
+    assert lines[0] == "claw cannot run what was rendered for it, and nothing was changed:"
+    assert [line[:2] for line in lines[1:]] == ["- ", "- "]
     assert "/srv/models/plain.gguf" in unmet.reason
     assert "podman secret create hf-token FILE" in unmet.reason
     assert box.calls() == []
@@ -115,6 +118,23 @@ def test_a_first_install_that_fails_stops_what_fails_and_is_tried_again(site: Si
     broken = site.play().failed()
     assert broken.reason.endswith(". There is nothing else to put back, and the next run tries again")
     assert box.remembers()["refused"] is None
+
+
+def test_a_failure_of_the_host_is_taken_back_and_the_tree_tried_again(site: Site) -> None:
+    ports, box = free_ports(2), site.box
+    site.commit(fleet({"chat": {"port": ports[0]}}))
+    site.play().succeeded()
+    good = (box.root / box.kept / "good").resolve()
+    tree = site.commit(fleet({"chat": {"port": ports[1]}}))
+    with socket.create_server(("127.0.0.1", ports[1])):
+        held = site.play().failed()
+    assert held.reason == (
+        f"chat.service was not started: another program answers at http://127.0.0.1:{ports[1]}/health. "
+        "What ran before is back and healthy, and the next run tries again"
+    )
+    assert box.faults(good) == []
+    site.play().succeeded()
+    assert box.faults(tree) == []
 
 
 def test_where_the_old_service_does_not_come_back_either_the_run_says_both_reasons(site: Site) -> None:

@@ -96,5 +96,5 @@ def test_a_user_runs_it_for_services_of_its_own_and_for_nothing_else(site: Site)
     good = (site.root / mine.kept / "good").resolve()
     mine.commit(fleet({"chat": {"port": ports[0]}}))
     refused = mine.play(**told).failed()
-    assert refused.reason.startswith(f"cannot write {site.root}/etc: Permission denied. What ran before is back")
+    assert f"\n- {site.root} is in the way: {USER} may not write there" in refused.reason
     assert mine.box.faults(good, user=USER) == []

@@ -161,7 +161,7 @@ def test_a_service_whose_address_somebody_else_answers_is_not_started(
         host.install({CHAT: UNIT.format(port=url.split(":")[2].partition("/")[0])}, chat={"health": url})
         said = host.services("started")
     assert said["msg"] == f"chat.service was not started: another program answers at {url}"
-    assert [each["unit"] for each in said["failed_units"]] == ["chat.service"]
+    assert [(each["unit"], each["host"]) for each in said["failed_units"]] == [("chat.service", True)]
     assert host.host.calls() == [["daemon-reload"]]
     assert host.state.running == {"chat.service": ""}
 
@@ -208,6 +208,7 @@ def test_a_start_that_fails_says_what_systemd_and_the_journal_say_long_before_it
     assert said["failed"]
     (failed,) = said["failed_units"]
     assert (failed["unit"], failed["user"], failed["why"]) == ("chat.service", None, why)
+    assert not failed["host"]
     assert failed["journal"] == (
         ["main: loading model", "error: cannot load model"] if how == "exits" else failed["journal"]
     )

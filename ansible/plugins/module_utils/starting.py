@@ -32,6 +32,10 @@ FREE = 3.0
 """Seconds that what served before has, once it is down, to let go of its port."""
 
 
+_OF_THE_HOST: Final = ("no space left on device", "disk quota exceeded", "address already in use")
+"""Words of strerror(3) for ENOSPC, EDQUOT and EADDRINUSE, which Podman and servers quote."""
+
+
 class Failed(Exception):  # noqa: N818 - what happened to services, no fault of the code
     """Services that did not become healthy: each with the reason and its last words."""
 
@@ -48,6 +52,8 @@ class Failure:
     user: str | None
     why: str
     journal: tuple[str, ...]
+    host: bool = False
+    """It is not what was rendered that is wrong: this host may take it another time."""
 
     @property
     def sentence(self) -> str:
@@ -195,7 +201,11 @@ class Starter:
         """
         if service.health is not None and health.taken(service.health, FREE):
             return Failure(
-                service.unit, service.user, f"was not started: another program answers at {service.health}", ()
+                service.unit,
+                service.user,
+                f"was not started: another program answers at {service.health}",
+                (),
+                host=True,
             )
         managers.systemctl("reset-failed", service.unit, user=service.user, run=self.run)
         said = managers.systemctl("start", "--no-block", service.unit, user=service.user, run=self.run)
@@ -240,7 +250,8 @@ class Starter:
 
     def _failure(self, service: Service, why: str) -> Failure:
         lines = managers.journal(service.unit, self.begun, user=service.user, run=self.run)
-        return Failure(service.unit, service.user, why, tuple(lines))
+        host = any(words in line.lower() for line in lines for words in _OF_THE_HOST)
+        return Failure(service.unit, service.user, why, tuple(lines), host=host)
 
     def _user(self, unit: str) -> str | None:
         for service in self.manifest.services:

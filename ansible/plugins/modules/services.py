@@ -109,6 +109,9 @@ failed_units:
     why:
       description: What became of it.
       type: str
+    host:
+      description: Whether that is a matter of this host, such as a full disk, and not of what was rendered for it.
+      type: bool
     journal:
       description: What the journal has of it last.
       type: list
@@ -161,7 +164,7 @@ def main() -> None:
                 _start(manifest, known, place, given["tries"], result, check=module.check_mode)
     except Failed as failed:
         result["failed_units"] = [
-            {"unit": each.unit, "user": each.user, "why": each.why, "journal": list(each.journal)}
+            {"unit": each.unit, "user": each.user, "why": each.why, "journal": list(each.journal), "host": each.host}
             for each in failed.failures
         ]
         module.fail_json(msg=str(failed), **result)
