@@ -87,6 +87,11 @@ def arguments(fields: dict[str, Any], model: Model, native: bool, drafter: list[
     return argv
 
 
+def start_timeout(model: Model) -> int:
+    """Seconds."""
+    return max(900, 600 - -(model.size or 0) // (50 * 2**20))
+
+
 def unit(name: str, fields: dict[str, Any], fleet: Fleet, engine: Engine) -> str:
     """One unit as text."""
     model = fleet.models[fields["model"]]
@@ -94,7 +99,7 @@ def unit(name: str, fields: dict[str, Any], fleet: Fleet, engine: Engine) -> str
     fields = {"models_dir": "/srv/models", "bind": "127.0.0.1", **fields}
     drafter, evidence = speculation(fields, model, fleet)
     argv = arguments(fields, model, native, drafter)
-    start = max(900, 600 - -(model.size or 0) // (50 * 2**20))
+    start = start_timeout(model)
     stop = fields.get("stop_timeout", 30)
     kill = stop if native else stop + 15  # Podman's own SIGKILL comes first
     what = f"{fields['model']} on {fields['backend']}, {engine.kind} {engine.build}"
@@ -112,7 +117,21 @@ def unit(name: str, fields: dict[str, Any], fleet: Fleet, engine: Engine) -> str
     )  # fmt: skip
 
 
-def manifest(host: str, units: dict[str, str], needs: list[dict[str, Any]]) -> str:
+def running(name: str, fields: dict[str, Any], fleet: Fleet, engine: Engine) -> dict[str, Any]:
+    """What the manifest says of a service beside its file."""
+    native = fields.get("runtime") == "systemd"
+    after = fields.get("after", [])
+    bind = fields.get("bind", "127.0.0.1").replace("0.0.0.0", "127.0.0.1")  # noqa: S104 - nothing listens here
+    return {
+        "after": [after] if isinstance(after, str) else after, "autostart": True,
+        "conflicts": [], "health": f"http://{bind}:{fields['port']}/health",
+        "image": None if native else engine.image, "pull": None if native else "missing",
+        "start_timeout": start_timeout(fleet.models[fields["model"]]), "stop_timeout": fields.get("stop_timeout", 30),
+        "unit": f"{name}.service", "user": None,
+    }  # fmt: skip
+
+
+def manifest(host: str, units: dict[str, str], needs: list[dict[str, Any]], services: list[dict[str, Any]]) -> str:
     """The host's manifest.json."""
     entries = []
     for path, text in sorted(units.items()):
@@ -125,7 +144,7 @@ def manifest(host: str, units: dict[str, str], needs: list[dict[str, Any]]) -> s
         entries.append(json.dumps(entry))
     requires: dict[str, Any] = {
         name: sorted({value for each in needs for value in each.get(name, ())})
-        for name in ("cdi", "credentials", "devices", "files", "groups", "linger", "memlock", "networks")
+        for name in ("cdi", "checkpoints", "credentials", "devices", "files", "groups", "linger", "memlock", "networks")
     }
     requires["podman"] = "5.0.0" if any(path.endswith(".container") for path in units) else None
     for name in ("programs", "secrets", "users"):
@@ -133,7 +152,8 @@ def manifest(host: str, units: dict[str, str], needs: list[dict[str, Any]]) -> s
     listed = ",\n".join(f"  {entry}" for entry in entries)
     lines = ",\n".join(f'  "{name}": {json.dumps(value)}' for name, value in requires.items())
     head = f'{{\n "files": [\n{listed}\n ],\n "host": {json.dumps(host)},\n "requires": {{\n'
-    return f'{head}{lines}\n }},\n "version": 1\n}}\n'
+    rows = ",\n".join(f"  {json.dumps(each)}" for each in sorted(services, key=lambda each: each["unit"]))
+    return f'{head}{lines}\n }},\n "services": [\n{rows}\n ],\n "version": 1\n}}\n'
 
 
 def needs(fields: dict[str, Any], fleet: Fleet, engine: Engine) -> dict[str, list[str]]:
@@ -153,17 +173,18 @@ def needs(fields: dict[str, Any], fleet: Fleet, engine: Engine) -> dict[str, lis
 def rendered(fleet: Fleet, name: str, host: Host) -> Iterator[tuple[str, str]]:
     """Every file of a host: its path and its text."""
     base: list[Defaults] = [fleet.defaults, *(fleet.groups[group] for group in host.groups or ()), host]
-    services = host.services or {"llama-server": Service()}
-    units, wanted = {}, []
-    for service, own in services.items():
+    entries = host.services or {"llama-server": Service()}
+    units, wanted, services = {}, [], []
+    for service, own in entries.items():
         fields = layered(*base, own)
         engine = next(each for each in fleet.engines.values() if fields["backend"] in each.backends)
         native = fields.get("runtime") == "systemd"
         path = f"etc/systemd/system/{service}.service" if native else f"etc/containers/systemd/{service}.container"
         units[path] = unit(service, fields, fleet, engine)
         wanted.append(needs(fields, fleet, engine))
+        services.append(running(service, fields, fleet, engine))
     yield from units.items()
-    yield "manifest.json", manifest(name, units, wanted)
+    yield "manifest.json", manifest(name, units, wanted, services)
 
 
 def main() -> None:
