@@ -111,5 +111,7 @@ def good(root: Path, tree: Path) -> Host:
         host.put(name if name.startswith("/") else f"/usr/bin/{name}", mode=0o755)
     for path in needs["files"]:
         host.put(path, b"GGUF")
+    for checkpoint in needs["checkpoints"]:
+        os.truncate(host.root / checkpoint["files"][0].lstrip("/"), checkpoint["size"])  # a hole: nothing reads it
     host.programs.secrets = list(needs["secrets"])
     return host

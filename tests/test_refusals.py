@@ -22,11 +22,13 @@ ELSEWHERE = {
     "baseline-drift",  # of samples
     "cached-prompt",  # of samples
     "degenerate-output",  # of samples
+    "file-changed",  # of a host
     "file-missing",  # of a rendered tree
     "foreign-drop-in",
     "generator-differs",
     "generator-refused",
     "greedy-difference",  # of samples
+    "left-over",  # of a host
     "lock-differs",  # of `quadgen lock --check`
     "malformed-gguf",  # of a checkpoint
     "not-ours",  # of the output directory
@@ -40,15 +42,21 @@ ELSEWHERE = {
     "other-build",  # of a server that is measured
     "other-machine",  # of a server that is measured
     "other-model",  # of a file that is measured
+    "reload-due",  # of a host
     "repeated-texts",  # of servers that run and are measured
     "server-drift",  # of a server that runs
     "server-ended",  # of a server that is measured
+    "service-down",  # of a host
+    "service-stale",  # of a host
     "systemd-refused",
     "truncated",  # of samples
     "unasked-drafts",  # of samples
     "undecided",  # of samples
     "unequal-share",  # of samples
     "unexplained-gain",  # of samples
+    "unit-not-enabled",  # of a host
+    "unit-not-loaded",  # of a host
+    "unit-shadowed",  # of a host
     "unlike-servers",  # of servers that run and are measured
     "unreadable-agreement",  # of what agreement printed
     "unreadable-help",  # of a help text
