@@ -2,11 +2,14 @@
 
 The callback of the tests kills everything from the started program down, with SIGKILL. Nothing runs between two tasks,
 so the end of one is as good as the start of the next. Kills within a task are those of the modules' own tests.
+Where a kill leaves the host as it was before, the next one follows at once.
 """
 
+import json
 import os
-from collections.abc import Iterator
-from itertools import count
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -26,15 +29,41 @@ def site() -> Iterator[Site]:
         yield Site(place=place).make()
 
 
-def moments(few: tuple[str, ...]) -> Iterator[str]:
-    """Moments to kill at, as the callback knows them; every start, and with it every end but the last."""
-    return (f"start {number}" for number in count(1)) if ALL else iter(few)
-
-
 def killed(ran: Ran) -> bool:
     """Whether a run was ended by the kill; one that came to its end counted what it did."""
     assert (ran.status < 0) == (not ran.totals), ran.out
     return ran.status < 0
+
+
+@dataclass(kw_only=True)
+class Killing:
+    """Kills pulls one after another, and lets a whole one finish what they left where they changed anything."""
+
+    site: Site
+    finish: Callable[[str], None]
+    """A whole pull, and what must hold after it; called with the moment."""
+    prepare: Callable[[], None] = lambda: None
+    """What comes before a pull that is killed, once the one before is finished."""
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def at(self, first: int, last: int, few: tuple[int, ...]) -> None:
+        """Kill at the start of these tasks, each of which there is."""
+        self.prepare()
+        before = self._host()
+        for number in range(first, last + 1) if ALL else few:
+            moment = f"start {number}"
+            assert killed(self.site.play(kill=moment, **self.options)), moment
+            if self._host() != before:
+                self.finish(moment)
+                self.prepare()
+                before = self._host()
+
+    def _host(self) -> object:
+        """The files of the host and what its systemd knows, but for the numbers of processes."""
+        root, path = self.site.root, self.site.box.machine / "units.json"
+        files = {str(each): each.read_bytes() for each in root.rglob("*") if each.is_file()}
+        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        return files, [{**each, "pid": 0} for units in known.values() for each in units.values()]
 
 
 def test_an_update_that_is_killed_is_finished_by_the_next_pull(site: Site) -> None:
@@ -46,17 +75,17 @@ def test_an_update_that_is_killed_is_finished_by_the_next_pull(site: Site) -> No
     ]
     site.commit(fleets[1])
     site.play().succeeded()
-    kills = 0
-    # before anything starts, and before it is remembered
-    for number, moment in enumerate(moments(("start 10", "start 11"))):
-        tree = site.commit(fleets[number % 2])
-        there = killed(site.play(kill=moment))
+
+    def prepare() -> None:
+        fleets.reverse()
+        site.commit(fleets[1])
+
+    def finish(moment: str) -> None:
         site.play().succeeded()
-        assert box.faults(tree) == [], moment
-        if not there:
-            break
-        kills += 1
-    assert kills == (13 if ALL else 2)
+        assert box.faults(site.tree) == [], moment
+
+    # before anything starts, and before it is remembered
+    Killing(site=site, finish=finish, prepare=prepare).at(1, 13, (10, 11))
 
 
 def test_a_roll_back_that_is_killed_is_finished_by_the_next_pull(site: Site) -> None:
@@ -67,31 +96,33 @@ def test_a_roll_back_that_is_killed_is_finished_by_the_next_pull(site: Site) -> 
     site.play().succeeded()
     good = (box.root / box.kept / "good").resolve()
     box.rules(**{"ctx-size_2048": "exits"})
-    kills = 0
-    # before what ran before starts, and before the tree is refused
-    for number, moment in enumerate(moments(("start 15", "start 17"))):
-        site.commit(fleet({"chat": {**chat, "context": 2048, "alias": f"x{number}"}, "new": {"port": ports[1]}}))
-        there = killed(site.play(kill=moment))
+    count = iter(range(100))
+
+    def prepare() -> None:
+        alias = f"x{next(count)}"
+        site.commit(fleet({"chat": {**chat, "context": 2048, "alias": alias}, "new": {"port": ports[1]}}))
+
+    def finish(moment: str) -> None:
         site.play().failed()
         assert box.faults(good) == [], moment
-        assert site.play().failed().actions == ["survey"], moment
-        if not there:
-            break
-        kills += 1
-    assert kills == (18 if ALL else 2)
+        assert box.remembers()["refused"] is not None, moment
+
+    # Until the start that fails it is an update. Before what ran before starts, and before the tree is refused.
+    Killing(site=site, finish=finish, prepare=prepare).at(11, 18, (15, 17))
 
 
 def test_a_farewell_that_is_killed_is_finished_by_the_next_pull(site: Site) -> None:
     ports, box = free_ports(1), site.box
     site.commit(fleet({"chat": {"port": ports[0]}}))
-    kills = 0
-    for moment in moments(("start 10",)):  # its files are gone
-        site.play().succeeded()
-        there = killed(site.play(kill=moment, quadgen_retired=True))
-        site.play(quadgen_retired=True).succeeded()
+    retired: dict[str, Any] = {"quadgen_retired": True}
+
+    def finish(moment: str) -> None:
+        site.play(**retired).succeeded()
         assert (box.units(), box.states(), (box.root / box.kept).exists()) == ({}, {}, False), moment
         assert box.images() == [], moment
-        if not there:
-            break
-        kills += 1
-    assert kills == (13 if ALL else 1)
+
+    def prepare() -> None:
+        site.play().succeeded()
+
+    # Until services stop it is an update. Its files are gone.
+    Killing(site=site, finish=finish, prepare=prepare, options=retired).at(9, 13, (10,))
