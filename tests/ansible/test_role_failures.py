@@ -46,7 +46,8 @@ def test_a_service_that_does_not_become_healthy_is_taken_back_once_and_the_next_
     assert again.actions == ["survey"]
     assert again.reason == (
         "this tree was rolled back before: chat.service failed (Result=exit-code, status 1) "
-        "[main: loading model | error: cannot load model]; commit another, or try it again by retry"
+        "[main: loading model | error: cannot load model]; "
+        "commit another, or try it again with retry (quadgen_retry=true of the role)"
     )
     assert box.calls() == []
     assert site.play(quadgen_retry=True).failed().reason == bad.reason

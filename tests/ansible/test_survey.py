@@ -242,7 +242,7 @@ def test_a_tree_that_was_rolled_back_is_not_tried_again_by_itself(host: Host) ->
     )
     assert host.refused() == (
         "this tree was rolled back before: chat.service failed (Result=exit-code, status 1); "
-        "commit another, or try it again by retry"
+        "commit another, or try it again with retry (quadgen_retry=true of the role)"
     )
     assert host.survey(retry=True).create == [f"/{CHAT}"]
     host.commit({CHAT: b"better"})

@@ -85,7 +85,8 @@ def survey(tree_root: str, host: str | None, root: str, place: str, *, retired: 
         if directory is not None and planned.manifest.host != name:
             raise Trouble(f"{directory} has the manifest of {planned.manifest.host}: render the fleet again")
         if known.refused is not None and known.refused == planned.manifest.sha256 and not retry:
-            raise Trouble(f"this tree was rolled back before: {known.reason}; commit another, or try it again by retry")
+            again = "commit another, or try it again with retry (quadgen_retry=true of the role)"
+            raise Trouble(f"this tree was rolled back before: {known.reason}; {again}")
         digest = None if directory is None else planned.manifest.sha256
         return _compared(Asked(name, directory, digest, root, place, state.good(place)), planned, known, run)
 
