@@ -1,5 +1,6 @@
 """Programs run as whom they must be run, and what systemd says is read as it is."""
 
+import json
 import pwd
 from pathlib import Path
 
@@ -134,3 +135,31 @@ LOOPING = {"LoadState": "loaded", "ActiveState": "activating", "SubState": "auto
 )
 def test_a_unit_is_dead_as_soon_as_systemd_knows_it(properties: dict[str, str], why: str | None) -> None:
     assert Seen(properties).dead(2) == why
+
+
+def told(*texts: str) -> list[str]:
+    """What is quoted of a unit whose server wrote these lines."""
+    lines = [json.dumps({"SYSLOG_IDENTIFIER": "side", "MESSAGE": text}) for text in texts]
+
+    def run(*_: object, **__: object) -> Said:
+        return Said(0, "\n".join(lines), "")
+
+    return managers.journal("side.service", 0.0, run=run)
+
+
+def test_a_server_that_has_begun_anew_is_quoted_by_what_ended_it() -> None:
+    ended = (
+        "0.03.080.949 E llama_model_load: error loading model: tensor 'blk.18.attn_norm.weight' not found",
+        "0.05.740.067 E srv    load_model: failed to load model, '/models/gemma-3-270m-q4_k_m.gguf'",
+        "0.05.740.080 I srv    operator(): operator(): cleaning up before exit...",
+    )
+    anew = ("0.00.008.304 I srv  llama_server: initializing ...", "0.00.072.661 I srv    load_model: loading model")
+    again = tuple(line.replace("0.05.74", "0.06.13") for line in ended)
+    assert told(*anew, *ended, *anew, *again, *anew) == [
+        "E llama_model_load: error loading model: tensor 'blk.18.attn_norm.weight' not found",
+        "E srv    load_model: failed to load model, '/models/gemma-3-270m-q4_k_m.gguf'",
+    ]
+
+
+def test_a_server_without_a_word_of_failure_is_quoted_by_its_last_lines() -> None:
+    assert told("one", "two") == ["one", "two"]

@@ -35,7 +35,7 @@ def test_a_service_that_does_not_become_healthy_is_taken_back_once_and_the_next_
     box.rules(**{"ctx-size_2048": "exits"})
     bad = site.play().failed()
     assert bad.reason == (
-        "chat.service failed (Result=exit-code, status 1) [main: loading model | error: cannot load model]. "
+        "chat.service failed (Result=exit-code, status 1) [error: cannot load model]. "
         "What ran before is back and healthy. This tree is not tried again on claw until it changes; "
         "quadgen_retry=true tries it"
     )
@@ -46,7 +46,7 @@ def test_a_service_that_does_not_become_healthy_is_taken_back_once_and_the_next_
     assert again.actions == ["survey"]
     assert again.reason == (
         "this tree was rolled back before: chat.service failed (Result=exit-code, status 1) "
-        "[main: loading model | error: cannot load model]; "
+        "[error: cannot load model]; "
         "commit another, or try it again with retry (quadgen_retry=true of the role)"
     )
     assert box.calls() == []

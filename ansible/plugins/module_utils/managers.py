@@ -52,6 +52,15 @@ _WIDTH: Final = 300
 """Lines of the journal that are read, and quoted, and characters of one."""
 
 
+_CLOCK: Final = re.compile(r"\d+(?:\.\d+){2,3} (?=[DIWE] )")
+"""llama-server's time since its start, before the letter of the level (common/log.cpp)."""
+
+_WRONG: Final = re.compile(
+    r"(?i:\b(?:error|fail(?:ed|ure)?|cannot|unable|invalid|abort(?:ed|ing)?|terminate|out of memory|no such)\b)|^E "
+)
+"""A line that is more than progress."""
+
+
 class Trouble(Exception):  # noqa: N818 - a sentence for people, no fault of the code
     """Something that cannot be done on this host, as one sentence without a full stop."""
 
@@ -274,4 +283,10 @@ def journal(unit: str, since: float, *, user: str | None = None, run: Run = run)
     told = [(line.get("SYSLOG_IDENTIFIER"), line.get("MESSAGE")) for line in lines]
     texts = [(who, text.strip()) for who, text in told if isinstance(text, str) and not _NOISE.fullmatch(text.strip())]
     own = [text for who, text in texts if who not in _OTHERS]
-    return [text[:_WIDTH] for text in (own or [text for who, text in texts if who == "systemd"])[-_QUOTED:]]
+    return [text[:_WIDTH] for text in (_telling(own) or [text for who, text in texts if who == "systemd"])[-_QUOTED:]]
+
+
+def _telling(texts: Sequence[str]) -> list[str]:
+    """What says why, where something does: by the time that it is asked, a server that ended has begun anew."""
+    plain = [_CLOCK.sub("", text, count=1) for text in texts]
+    return list(dict.fromkeys(text for text in plain if _WRONG.search(text))) or plain
