@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from plugins.module_utils import managers, state
+from plugins.module_utils import state
 from plugins.module_utils.managers import Trouble
 from plugins.module_utils.state import NEW, Owned, State
 
@@ -79,14 +79,6 @@ def test_a_state_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) ->
         state.write(str(tmp_path), NEW)
     assert str(trouble.value) == f"cannot write {tmp_path}/state.json: Is a directory"
     assert state.read(str(tmp_path)) == FULL
-
-
-def test_a_state_that_does_not_tell_whose_units_changed_means_everybodys(tmp_path: Path) -> None:
-    services = {"chat.service": {"user": "llm", "restart": "r"}}
-    (tmp_path / "state.json").write_text(json.dumps({"version": 1, "dirty": True, "services": services}))
-    assert set(state.read(str(tmp_path)).stale) == {managers.own(), "llm"}
-    (tmp_path / "state.json").write_text(json.dumps({"version": 1, "dirty": False, "services": services}))
-    assert state.read(str(tmp_path)).stale == ()
 
 
 def test_keys_of_a_later_version_are_no_reason_to_stop(tmp_path: Path) -> None:

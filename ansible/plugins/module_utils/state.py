@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
-from . import managers, tree
+from . import tree
 from .managers import Trouble
 
 FILE: Final = "state.json"
@@ -194,8 +194,6 @@ def _state(found: dict[str, Any]) -> State:
         for owned in given["services"].values():
             whose = "" if owned.user is None else owned.user
             _check("services", ((name, owned.restart) for name in (whose, *owned.after)), paths=False)
-    if found.get("dirty"):  # of a version that did not tell whose
-        given["stale"] = several([managers.own(), *(each.user for each in given.get("services", {}).values())])
     given["stale"] = tuple(given.get("stale", ()))
     given["made"] = tuple(given.get("made", ()))
     given["images"] = tuple((image, user) for image, user in given.get("images", ()))

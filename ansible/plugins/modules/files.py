@@ -39,7 +39,7 @@ attributes:
   diff_mode:
     support: full
     description: One comparison for each file.
-author: The quadgen authors (@quadgen)
+author: The quadgen contributors (@quadgen)
 """
 
 EXAMPLES = r"""

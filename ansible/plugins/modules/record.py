@@ -43,7 +43,7 @@ attributes:
   diff_mode:
     support: none
     description: There is no text to compare.
-author: The quadgen authors (@quadgen)
+author: The quadgen contributors (@quadgen)
 """
 
 EXAMPLES = r"""

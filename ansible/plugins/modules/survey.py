@@ -32,7 +32,6 @@ options:
       - The directory in which quadgen remembers what it did on this host, below O(root).
       - The default is C(/var/lib/quadgen), or C(~/.local/state/quadgen) where it is not root who runs this.
     type: path
-    aliases: [state]
   retired:
     description: The host left the fleet, and everything that quadgen installed on it is to go.
     type: bool
@@ -48,7 +47,7 @@ attributes:
   diff_mode:
     support: none
     description: M(quadgen.fleet.files) has the texts.
-author: The quadgen authors (@quadgen)
+author: The quadgen contributors (@quadgen)
 """
 
 EXAMPLES = r"""
@@ -170,7 +169,7 @@ ARGUMENTS = {
     "tree_root": {"type": "path", "required": True},
     "host": {"type": "str"},
     "root": {"type": "path", "default": "/"},
-    "state_dir": {"type": "path", "aliases": ["state"]},
+    "state_dir": {"type": "path"},
     "retired": {"type": "bool", "default": False},
     "retry": {"type": "bool", "default": False},
 }
