@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cache
@@ -205,10 +205,10 @@ def after(words: list[str], flag: str) -> str:
     return words[words.index(flag) + 1]
 
 
-def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own, in the directory `cwd`."""
+def run(*arguments: str, cwd: Path, under: Sequence[str] = (), **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own, in the directory `cwd`; by the program `under`, if any."""
     return subprocess.run(
-        [sys.executable, "-m", "quadgen", *arguments],
+        [*under, sys.executable, "-m", "quadgen", *arguments],
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": str(Path(quadgen.__file__).parents[1]), **environment},
         capture_output=True,
