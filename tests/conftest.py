@@ -7,6 +7,7 @@ the environment as it is).
 
 import fcntl
 import os
+import shutil
 import signal
 import socket
 from collections.abc import Generator
@@ -55,19 +56,38 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One empty directory for the whole run; a test that writes below its home brings its own."""
+    """One empty directory for the whole run; a test that writes below its home takes `own_home`."""
     return tmp_path_factory.mktemp("home")
 
 
 @pytest.fixture(autouse=True)
-def _away_from_home(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, empty_home: Path) -> None:
+def _away_from_home(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, empty_home: Path
+) -> Generator[None]:
     if request.node.get_closest_marker("home"):
+        yield
         return
     for name in list(os.environ):
         if name in COLOUR or (name.startswith(FOREIGN) and name not in SUITE_SETTINGS):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(empty_home))
     monkeypatch.setenv("COLUMNS", "100")
+    yield
+    # said of the test that wrote, and cleared: else whichever test comes next would be blamed
+    left = [path.name for path in empty_home.iterdir()]
+    if left:
+        shutil.rmtree(empty_home)
+        empty_home.mkdir()
+    assert not left, f"the test wrote below its home: {', '.join(left)}"
+
+
+@pytest.fixture
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of the test alone, for programs that keep something in it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    return home
 
 
 @pytest.fixture(autouse=True)

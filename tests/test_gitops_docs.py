@@ -86,6 +86,7 @@ def test_what_a_pull_is_said_to_say_is_what_it_says() -> None:
     assert [words for row in quoted for words in row if words not in said] == ["leaves us with no hosts to target"]
 
 
+@pytest.mark.usefixtures("own_home")
 @pytest.mark.parametrize("name", sorted(ANSIBLE))
 def test_the_options_of_an_ansible_command_exist(name: str) -> None:
     used = {

@@ -59,6 +59,7 @@ def test_what_runs_on_a_host_is_in_the_words_of_its_python(path: Path) -> None:
     assert tops <= sys.stdlib_module_names | {"ansible"}
 
 
+@pytest.mark.usefixtures("own_home")
 def test_the_collection_can_be_built_and_installed_by_ansible(tmp_path: Path) -> None:
     words = [str(BIN / "ansible-galaxy"), "collection", "build", str(COLLECTION), "--output-path", str(tmp_path)]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -13,7 +13,7 @@ import parts
 from command import Done, quadgen
 from measured_fleets import COUNTING, fleet, rows, servers, slow
 
-pytestmark = [pytest.mark.loopback, pytest.mark.usefixtures("no_proxies", "no_other_timed")]
+pytestmark = [pytest.mark.loopback, pytest.mark.usefixtures("no_proxies", "no_other_timed", "own_home")]
 
 QUICK = ("--tokens", "48", "--workload", "copy")
 BRIEF = (*QUICK, "--samples", "4")
