@@ -22,19 +22,9 @@ options:
     description:
       - The directory of this host that C(quadgen render) wrote. Without one the host needs no image.
     type: path
-  digest:
-    description:
-      - What M(quadgen.fleet.survey) returned as such. Where O(tree) is another one by now, the task fails.
-    type: str
-  root:
-    description: The root of the file system in which the state is.
-    type: path
-    default: /
-  state_dir:
-    description:
-      - The directory in which quadgen remembers what it did on this host, below O(root).
-      - The default is C(/var/lib/quadgen), or C(~/.local/state/quadgen) where it is not root who runs this.
-    type: path
+extends_documentation_fragment:
+  - quadgen.fleet.host
+  - quadgen.fleet.host.digest
 attributes:
   check_mode:
     support: full

@@ -27,15 +27,8 @@ options:
   reason:
     description: Why the tree was rolled back, as one sentence.
     type: str
-  root:
-    description: The root of the file system in which the state is.
-    type: path
-    default: /
-  state_dir:
-    description:
-      - The directory in which quadgen remembers what it did on this host, below O(root).
-      - The default is C(/var/lib/quadgen), or C(~/.local/state/quadgen) where it is not root who runs this.
-    type: path
+extends_documentation_fragment:
+  - quadgen.fleet.host
 attributes:
   check_mode:
     support: full

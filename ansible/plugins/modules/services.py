@@ -25,19 +25,6 @@ options:
     description:
       - The directory of this host that C(quadgen render) wrote. Without one the host shall have no service at all.
     type: path
-  digest:
-    description:
-      - What M(quadgen.fleet.survey) returned as such. Where O(tree) is another one by now, the task fails.
-    type: str
-  root:
-    description: The root of the file system in which the state is.
-    type: path
-    default: /
-  state_dir:
-    description:
-      - The directory in which quadgen remembers what it did on this host, below O(root).
-      - The default is C(/var/lib/quadgen), or C(~/.local/state/quadgen) where it is not root who runs this.
-    type: path
   tries:
     description: How often a service may be started anew by systemd before it is given up.
     type: int
@@ -47,6 +34,9 @@ options:
     type: list
     elements: str
     default: []
+extends_documentation_fragment:
+  - quadgen.fleet.host
+  - quadgen.fleet.host.digest
 attributes:
   check_mode:
     support: full

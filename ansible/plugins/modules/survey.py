@@ -23,15 +23,6 @@ options:
       - The name of this host in the fleet.
       - The default is the node name of this machine or, where the tree does not have that, its first label.
     type: str
-  root:
-    description: The root of the file system that is looked at.
-    type: path
-    default: /
-  state_dir:
-    description:
-      - The directory in which quadgen remembers what it did on this host, below O(root).
-      - The default is C(/var/lib/quadgen), or C(~/.local/state/quadgen) where it is not root who runs this.
-    type: path
   retired:
     description: The host left the fleet, and everything that quadgen installed on it is to go.
     type: bool
@@ -40,6 +31,8 @@ options:
     description: Try a tree again that was rolled back before.
     type: bool
     default: false
+extends_documentation_fragment:
+  - quadgen.fleet.host
 attributes:
   check_mode:
     support: full

@@ -15,14 +15,8 @@ options:
   tree:
     description: The directory of this host that C(quadgen render) wrote. Without one there is nothing to judge.
     type: path
-  digest:
-    description:
-      - What M(quadgen.fleet.survey) returned as such. Where O(tree) is another one by now, the task fails.
-    type: str
-  root:
-    description: The root of the file system for which it was rendered, as the other modules take it. It is not read.
-    type: path
-    default: /
+extends_documentation_fragment:
+  - quadgen.fleet.host.digest
 attributes:
   check_mode:
     support: full
@@ -60,7 +54,7 @@ from ..module_utils import tree
 from ..module_utils.managers import Trouble
 from ..module_utils.validating import judged
 
-ARGUMENTS = {"tree": {"type": "path"}, "digest": {"type": "str"}, "root": {"type": "path", "default": "/"}}
+ARGUMENTS = {"tree": {"type": "path"}, "digest": {"type": "str"}}
 
 
 def main() -> None:
