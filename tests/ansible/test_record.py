@@ -1,5 +1,6 @@
 """What a pull leaves for the next one: a whole tree to go back to, or why one is not tried again."""
 
+import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -151,9 +152,22 @@ def test_a_commit_that_came_meanwhile_is_neither_good_nor_refused_but_what_was_t
     host.files(tried)
     rendered(Path(tried).parent, {CHAT: b"newer"})
     gone = f"{tried} is not the tree any more that this run began with: the next run takes the new one"
-    assert host.record("good", tried, digest=digest)["msg"] == gone
+    kept = f"{gone}; what this run started is healthy and stays, with no copy to go back to"
+    assert host.record("good", tried, digest=digest)["msg"] == kept
     host.record("refused", tried, digest=digest, reason="chat.service failed")
     assert state.read(host.kept).refused == digest
+
+
+def test_a_host_that_left_the_tree_meanwhile_is_told_what_became_of_its_services(host: Host) -> None:
+    tried = host.tree({CHAT: b"chat"})
+    digest = tree.read(tried).sha256
+    host.files(tried)
+    shutil.rmtree(tried)
+    gone = f"cannot read {tried}/manifest.json: No such file or directory"
+    assert host.record("good", tried, digest=digest)["msg"] == (
+        f"{gone}; what this run started is healthy and stays, with no copy to go back to"
+    )
+    assert state.good(host.kept) is None
 
 
 @pytest.mark.parametrize("name", [CHAT, "manifest.json"])

@@ -22,7 +22,10 @@ def good(directory: str, place: str, known: State, *, check: bool, digest: str |
 
     The copy stands whole below its digest before `good` leads to it, so that there is one to go back to at any time.
     """
-    manifest = tree.read(directory, digest)
+    try:
+        manifest = tree.read(directory, digest)
+    except Trouble as trouble:  # a commit came while a model was loaded, and what was started is there no more
+        raise Trouble(f"{trouble}; what this run started is healthy and stays, with no copy to go back to") from None
     services = {each.unit: Owned(each.user, each.restart, each.after, each.stop_timeout) for each in manifest.services}
     running = {unit: digest for unit, digest in known.running.items() if unit in services or not services}
     after = replace(known, services=services, running=running, refused=None, reason=None)
