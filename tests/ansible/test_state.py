@@ -37,16 +37,54 @@ def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert state.read(str(tmp_path)) == NEW
 
 
-def test_a_state_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path) -> None:
-    umask = os.umask(0)
+def modes(place: Path) -> dict[str, int]:
+    """The modes of a directory and of what is in it, by name."""
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in (place, *place.iterdir())}
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_anybody_can_read_a_state_but_not_hold_its_lock_or_read_the_journals_words(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
     try:
         with state.locked(str(tmp_path / "var/quadgen")):
             state.write(str(tmp_path / "var/quadgen"), FULL)
     finally:
-        os.umask(umask)
-    assert stat.S_IMODE((tmp_path / "var/quadgen").stat().st_mode) == 0o700
-    assert stat.S_IMODE((tmp_path / "var/quadgen/state.json").stat().st_mode) == 0o600
-    assert [path.name for path in (tmp_path / "var/quadgen").iterdir()] == ["state.json"]
+        os.umask(before)
+    place = tmp_path / "var/quadgen"
+    assert modes(place) == {"quadgen": 0o711, "state.json": 0o644, "refused.json": 0o600}
+    assert str(FULL.reason) not in (place / "state.json").read_text()
+    assert stat.S_IMODE(place.parent.stat().st_mode) == 0o755
+    state.write(str(place), replace(FULL, refused=None, reason=None))
+    assert modes(place).keys() == {"quadgen", "state.json"}
+
+
+def test_the_state_of_an_earlier_version_is_opened_by_what_writes_it_next(tmp_path: Path) -> None:
+    place = tmp_path / "state"
+    place.mkdir(0o700)
+    (place / "state.json").write_text(json.dumps({"version": 1, "refused": "f" * 64, "reason": "chat.service failed"}))
+    (place / "state.json").chmod(0o600)
+    known = state.read(str(place))
+    assert known.reason == "chat.service failed"
+    assert modes(place) == {"state": 0o700, "state.json": 0o600}
+    state.write(str(place), known)
+    assert modes(place) == {"state": 0o711, "state.json": 0o644, "refused.json": 0o600}
+    assert state.read(str(place)) == known
+
+
+def test_a_directory_that_somebody_closed_since_stays_closed(tmp_path: Path) -> None:
+    place = tmp_path / "state"
+    with state.locked(str(place)):
+        state.write(str(place), FULL)
+        place.chmod(0o700)
+        state.write(str(place), FULL)
+    assert modes(place) == {"state": 0o700, "state.json": 0o644, "refused.json": 0o600}
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"refused": "another", "reason": "x"}', '{"reason": 1}'])
+def test_a_reason_that_is_not_of_the_refused_tree_is_none(tmp_path: Path, text: str) -> None:
+    state.write(str(tmp_path), FULL)
+    (tmp_path / "refused.json").write_text(text)
+    assert state.read(str(tmp_path)) == replace(FULL, reason="nobody kept why")
 
 
 @pytest.mark.parametrize(
@@ -79,6 +117,8 @@ def test_a_state_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) ->
         state.write(str(tmp_path), NEW)
     assert str(trouble.value) == f"cannot write {tmp_path}/state.json: Is a directory"
     assert state.read(str(tmp_path)) == FULL
+    with state.locked(str(tmp_path)), pytest.raises(Trouble):
+        state.write(str(tmp_path), NEW)
 
 
 def test_keys_of_a_later_version_are_no_reason_to_stop(tmp_path: Path) -> None:

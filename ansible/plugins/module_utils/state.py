@@ -2,6 +2,9 @@
 
 Whoever changes the host first writes what may then be there, so that the next run knows what it may replace and
 remove. One run at a time: `locked` waits for the other.
+
+Anybody may read state.json, which says no more than what is installed does: a user's `quadgen verify` needs it. Why a
+tree was rolled back quotes the journal, and so is for the owner alone, in a file beside it.
 """
 
 from __future__ import annotations
@@ -12,8 +15,9 @@ import json
 import os
 import pwd
 import shutil
+import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
 from . import tree
@@ -24,9 +28,13 @@ GOOD: Final = "good"
 """A link to the copy of the last tree whose services were all healthy, below `TREES`."""
 TREES: Final = "trees"
 AS_ROOT: Final = "/var/lib/quadgen"
-_MODE: Final = 0o700
-_ASIDE: Final = f".{FILE}.new"
-"""Becomes state.json by a rename."""
+_WHY: Final = "refused.json"
+"""Why a tree was rolled back, with its digest."""
+_MODES: Final = {FILE: 0o644, _WHY: 0o600}
+_MODE: Final = 0o711
+"""Of the directory: whoever can open it can hold its lock, and so stop every pull; who reads state.json need not."""
+_EARLIER: Final = (0o700, 0o600)
+"""What the directory and state.json had in versions that kept the reason in it."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +71,15 @@ class State:
     refused: str | None = None
     """The digest of a manifest whose tree was rolled back."""
     reason: str | None = None
-    """Why, as one sentence."""
+    """Why, as one sentence, `LOST` where the owner's file does not say; it is in that file, not in state.json."""
 
     @property
     def owned(self) -> frozenset[str]:
         """Every path that quadgen may replace and remove."""
         return frozenset(self.files) | frozenset(self.pending)
 
+
+LOST: Final = "nobody kept why"
 
 NEW: Final = State()
 """The state of a host on which quadgen has done nothing."""
@@ -89,10 +99,13 @@ def read(place: str) -> State:
     if not os.path.lexists(path):
         return NEW
     try:
-        return _state(json.loads(tree.bytes_of(path)))
+        found = _state(json.loads(tree.bytes_of(path)))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         hint = "restore it, or remove it: then what is there and as rendered becomes quadgen's again"
         raise Trouble(f"{path} is no state that this collection wrote: {hint}") from None
+    if found.reason is not None:  # of an earlier version
+        return found
+    return replace(found, reason=_why(place, found.refused) or (LOST if found.refused else None))
 
 
 def write(place: str, state: State) -> None:
@@ -101,12 +114,25 @@ def write(place: str, state: State) -> None:
     It reaches the disk before its name does: a machine that loses power must not come up with an empty state.
     Raises Trouble where it cannot be written; then the one before stays.
     """
-    path = os.path.join(place, FILE)
-    aside = os.path.join(place, _ASIDE)
-    data = json.dumps({"version": 1, **asdict(state)}, indent=1, sort_keys=True).encode() + b"\n"
+    said = {"version": 1, **asdict(state)}
+    reason = said.pop("reason")
+    _mend(place)
+    if reason is not None and reason != _why(place, state.refused):
+        _put(place, _WHY, {"refused": state.refused, "reason": reason})
+    _put(place, FILE, said)
+    if reason is None:
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(place, _WHY))
+
+
+def _put(place: str, name: str, said: Mapping[str, Any]) -> None:
+    path = os.path.join(place, name)
+    aside = os.path.join(place, _aside(name))
+    data = json.dumps(said, indent=1, sort_keys=True).encode() + b"\n"
     try:
-        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, _MODES[name])
         try:
+            os.fchmod(handle, _MODES[name])  # whatever the umask
             written = os.write(handle, data)
             while written < len(data):
                 written += os.write(handle, data[written:])
@@ -116,6 +142,29 @@ def write(place: str, state: State) -> None:
         os.rename(aside, path)
     except OSError as error:
         raise Trouble(f"cannot write {path}: {error.strerror}") from error
+
+
+def _aside(name: str) -> str:
+    """What becomes a file of the state by a rename."""
+    return f".{name}.new"
+
+
+def _why(place: str, refused: str | None) -> str | None:
+    """Why the tree of this digest was rolled back; None where that is not kept."""
+    try:
+        found = json.loads(tree.bytes_of(os.path.join(place, _WHY)))
+    except (Trouble, ValueError, RecursionError):
+        return None
+    reason = found.get("reason") if isinstance(found, dict) and found.get("refused") == refused else None
+    return reason if isinstance(reason, str) else None
+
+
+def _mend(place: str) -> None:
+    """Give a directory that an earlier version made the mode of this one; any other stays as somebody made it."""
+    with contextlib.suppress(OSError):
+        modes = (os.stat(place).st_mode, os.lstat(os.path.join(place, FILE)).st_mode)
+        if tuple(map(stat.S_IMODE, modes)) == _EARLIER:
+            os.chmod(place, _MODE)
 
 
 @contextlib.contextmanager
@@ -136,8 +185,9 @@ def locked(place: str, *, reading: bool = False) -> Iterator[None]:
         raise Trouble(f"cannot use {place}: {error.strerror}") from error
     try:
         if not reading:
-            with contextlib.suppress(FileNotFoundError):  # of a run that was killed
-                os.unlink(os.path.join(place, _ASIDE))
+            for name in _MODES:
+                with contextlib.suppress(OSError):  # of a run that was killed; what stays is said by `write`
+                    os.unlink(os.path.join(place, _aside(name)))
         yield
     finally:
         os.close(handle)
@@ -146,7 +196,7 @@ def locked(place: str, *, reading: bool = False) -> Iterator[None]:
 def _lock(place: str, *, reading: bool) -> int:
     while True:
         if not reading:
-            os.makedirs(place, _MODE, exist_ok=True)
+            _make(place)
         handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(handle, fcntl.LOCK_SH if reading else fcntl.LOCK_EX)
@@ -160,6 +210,14 @@ def _lock(place: str, *, reading: bool) -> int:
         os.close(handle)
 
 
+def _make(place: str) -> None:
+    umask = os.umask(0o022)
+    try:
+        os.makedirs(place, _MODE, exist_ok=True)
+    finally:
+        os.umask(umask)
+
+
 def good(place: str) -> str | None:
     """The directory of the last tree that was healthy; None where none ever was."""
     path = os.path.join(place, GOOD)
@@ -169,7 +227,7 @@ def good(place: str) -> str | None:
 def remove(place: str) -> None:
     """Forget everything, state.json last: nothing of quadgen's is on this host any more."""
     shutil.rmtree(os.path.join(place, TREES), ignore_errors=True)
-    for name in (GOOD, FILE):
+    for name in (GOOD, _WHY, FILE):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(place, name))
     with contextlib.suppress(OSError):
