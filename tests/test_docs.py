@@ -9,7 +9,7 @@ import pytest
 
 from blocks import Block, blocks, printed
 from pages import Fence, fences, links, pages, prose, read, said
-from quadgen.cli.app import app
+from quadgen.cli.app import COMMANDS, GROUPS
 from quadgen.cli.exits import Exit
 from quadgen.document import load
 from quadgen.engines.registry import ENGINES
@@ -32,10 +32,6 @@ FLEETS = [
     for page in pages()
     for fence in fences(page)
     if fence.language == "yaml" and fence.words[:1] and fence.words[0] in KINDS - {"row", "play", "gitops"}
-]
-COMMANDS = [
-    *(str(command.name) for command in app.registered_commands),
-    *(str(group.name) for group in app.registered_groups),
 ]
 
 
@@ -107,8 +103,10 @@ def test_the_readme_shows_a_refusal_as_the_command_prints_it_and_what_becomes_of
 def test_every_command_has_its_section_with_its_help() -> None:
     page = read("docs/commands.md")
     headings = re.findall(r"(?m)^## (.+)$", page)
-    assert headings == COMMANDS
-    assert {f"run {name} --help" for name in COMMANDS} <= {block.order for block in blocks("docs/commands.md")}
+    assert headings == [*COMMANDS, *GROUPS]
+    assert {f"run {name} --help" for name in (*COMMANDS, *GROUPS)} <= {
+        block.order for block in blocks("docs/commands.md")
+    }
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/commands.md"])
