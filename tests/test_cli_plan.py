@@ -110,7 +110,7 @@ def test_a_host_that_leaves_the_fleet_is_to_be_marked_in_the_inventory(fleet: Fl
     fleet.write("".join(line for line in text.splitlines(keepends=True) if "claw" not in line))
     done = fleet.plan()
     assert done.status == 0
-    assert "- claw leaves the fleet\n    1 service with it\n    mark each as retired" in done.out
+    assert "- claw leaves the fleet\n    1 service with it\n    mark it as retired" in done.out
     assert "`quadgen_retired: true`" in done.out
     assert done.out.endswith("1 removed on 1 of 3 hosts\n")
 

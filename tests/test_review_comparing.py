@@ -53,6 +53,35 @@ def test_an_order_of_arguments_alone_is_told_as_such() -> None:
     assert [each.name for each in change.detail.arguments] == ["order of the arguments"]
 
 
+def test_words_that_are_split_otherwise_are_told_so_that_the_split_is_seen() -> None:
+    old = state(CPU + ", extra_args: [--api-prefix, /a]}")
+    path = next(path for path in old if path != MANIFEST)
+    new = old | {path: old[path].replace(b"--parallel 1", b"--parallel 1 2")}
+    again = old | {path: old[path].replace(b"--parallel 1", b'--parallel "1 2"')}
+    (change,) = compared(new, again).services
+    ((name, (was,), (now,)),) = change.detail.arguments
+    assert name == "words of the arguments"
+    assert was.replace("--parallel 1 2", "--parallel '1 2'") == now
+
+
+def test_what_runs_is_told_apart_from_other_comments() -> None:
+    old = state(CPU + "}")
+    path = next(path for path in old if path != MANIFEST)
+    about = next(line for line in old[path].split(b"\n")[1:] if line.startswith(b"# "))
+    new = old | {path: old[path].replace(about, b"# another on cpu", 1)}
+    (change,) = compared(old, new).services
+    assert change.detail.about == ("about", (about[2:].decode(),), ("another on cpu",))
+    assert change.detail.notes is None
+
+
+def test_of_a_service_that_moves_into_a_container_who_can_reach_it_is_told() -> None:
+    old, new = state(CPU + ", runtime: systemd}"), state(CPU + ", bind: 192.0.2.1, api_key: false}")
+    (change,) = compared(old, new).services
+    assert change.moved is not None
+    assert change.detail.keys == (("[Container] PublishPort", (), ("192.0.2.1:8080:8080",)),)
+    assert change.detail.mounts is not None
+
+
 def test_a_digest_that_differs_restarts_a_service_whose_file_is_the_same() -> None:
     old = state(CPU + "}")
     manifest = json.loads(old[MANIFEST])

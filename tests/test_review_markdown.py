@@ -1,6 +1,7 @@
 """A plan as Markdown: nothing that a fleet says is taken for markup, and a comment has room for it."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -108,7 +109,12 @@ def test_a_character_that_does_not_show_is_spelled(say: str) -> None:
 
 
 def test_a_value_that_is_long_is_cut() -> None:
-    assert code("x" * 1000) == f"`{'x' * 400}…`"
+    assert re.fullmatch(r"`x{400}… \(1,000 characters, sha256 [0-9a-f]{12}…\)`", code("x" * 1000))
+
+
+@given(st.text(alphabet="ab\n", max_size=3), st.text(alphabet="ab\n", max_size=3))
+def test_values_that_differ_beyond_the_cut_do_not_read_alike(one: str, other: str) -> None:
+    assert (code("x" * 400 + one) == code("x" * 400 + other)) is (one == other)
 
 
 def many(number: int, lines: int) -> Review:
@@ -128,12 +134,27 @@ def test_a_comment_keeps_within_its_bound_and_says_what_it_left_out(number: int,
     text = markdown(many(number, lines))
     assert len(text.encode()) <= MOST
     heads = text.count("restarts on")
-    cut = re.search(r"\*\*Left out: (\d+) paragraphs?\*\*", text)
-    if heads < (number if lines else 1):
-        assert cut is not None
-        assert int(cut[1]) + heads == number + 1  # the note as well, or it stands
-    else:
-        assert "lines are left out" in text or len(text) < MOST
+    cut = re.search(r"\*\*Left out: (\d+) changes?\*\*", text)
+    groups = number if lines else 1  # changes without a line are all the same
+    assert heads + (int(cut[1]) if cut else 0) == groups
+    assert "note: `main`" in text
+    assert cut or "lines are left out" in text or len(text) < MOST
+
+
+def test_what_was_left_out_is_counted_by_what_it_is() -> None:
+    told = many(2000, 1)
+    gone = tuple(
+        HostChange(host=host.host, kind=Kind.CHANGED, services=(replace(host.services[0], kind=Kind.CREATED),),
+                   needs=(), spares=())
+        for host in many(40, 1).hosts
+    )  # fmt: skip
+    mistake = Problem(code="unknown-key", message="x" * 70_000, hint="h")
+    refusal = Refusal(problem=mistake, targets=(), fresh=(), new=True)
+    text = markdown(replace(told, hosts=(*told.hosts, *gone), refusals=(refusal, replace(refusal, new=False))))
+    cut = re.search(r"\*\*Left out: (\d+) changes, 1 addition\*\*", text)
+    assert cut is not None, text[-300:]
+    assert text.count("❌") == 1
+    assert text.count("restarts on") + int(cut[1]) == 2000
 
 
 def test_a_long_list_has_to_be_opened() -> None:

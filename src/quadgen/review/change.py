@@ -28,6 +28,8 @@ class Difference(NamedTuple):
 class Detail:
     """What differs between two units. Of one that comes or goes, all that it says."""
 
+    about: Difference | None = None
+    """What runs where, in the units' own words; where both sides say so."""
     program: Difference | None = None
     """The image of a container, the program of a native service."""
     arguments: tuple[Difference, ...] = ()

@@ -1,9 +1,11 @@
 """Two states of one host to what changes there."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
+from typing import Final
 
 from quadgen.ownership import MANIFEST
 from quadgen.review import listed, unit
@@ -11,6 +13,8 @@ from quadgen.review.change import Detail, Difference, HostChange, Kind, ServiceC
 from quadgen.review.listed import NOTHING, Listed, Service
 from quadgen.review.unit import Said, UnitSaid
 
+_REACHED: Final = frozenset({"[Container] PublishPort", "[Container] Network"})
+"""Who can reach a container: `--host` is 0.0.0.0 in it whatever is published."""
 Contents = Mapping[str, bytes]
 """By the path below the host's directory: the manifest, and every file that is not the same on both sides."""
 
@@ -101,17 +105,20 @@ def _texts(was: bytes, now: bytes, *, keys: bool) -> tuple[str, Detail]:
 
 
 def _detail(old: UnitSaid, new: UnitSaid, *, keys: bool) -> Detail:
-    """What two units say otherwise. `keys` also compares what only units of one kind have in common."""
+    """What two units say otherwise. Without `keys` they are of two kinds: of the other keys only `_REACHED` is told."""
     arguments = _differences(old.arguments, new.arguments)
     if not arguments and old.words != new.words:
-        arguments = (Difference("order of the arguments", (" ".join(old.words),), (" ".join(new.words),)),)
-    notes = (old.about, *old.notes), (new.about, *new.notes)
+        what = "order" if sorted(old.words) == sorted(new.words) else "words"  # `--x "a b"` is not `--x a b`
+        arguments = (Difference(f"{what} of the arguments", (shlex.join(old.words),), (shlex.join(new.words),)),)
+    both = bool(old.about and new.about)
+    notes = (old.notes, new.notes) if both else ((old.about, *old.notes), (new.about, *new.notes))
     return Detail(
+        about=_of("about", (old.about,), (new.about,)) if both else None,
         program=_of("program", _stated(old.program), _stated(new.program)),
         arguments=arguments,
         environment=_differences(old.environment, new.environment),
-        mounts=_of("mounts", *_apart(old.mounts, new.mounts)) if keys else None,
-        keys=_differences(old.keys, new.keys) if keys else (),
+        mounts=_of("mounts", *_apart(old.mounts, new.mounts)),
+        keys=tuple(each for each in _differences(old.keys, new.keys) if keys or each.name in _REACHED),
         evidence=_of("evidence", *_apart(old.evidence, new.evidence)),
         notes=_of("notes", *_apart(*(tuple(filter(None, each)) for each in notes))),
     )

@@ -5,18 +5,22 @@ and quadgen's own words hold nothing that does. A table would break at a pipe, s
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 from typing import Final
 
 from quadgen.review.change import Review
-from quadgen.review.words import Line, Paragraph, Value, heading, paragraphs, summary
+from quadgen.review.differing import Line, Value
+from quadgen.review.words import Paragraph, count, heading, paragraphs, summary
 
-MOST: Final = 65_536
-"""Characters of a comment on GitHub, which takes the least (GitLab and Forgejo take more)."""
-_ROOM: Final = 2_000
-"""Characters kept for the head and for what says that something was left out."""
+MOST: Final = 65_000
+"""Bytes of a comment. GitHub takes 65,536 characters, which is the least (GitLab and Forgejo take more); what posts it
+has room for a mark of its own and the commit."""
+_ROOM: Final = 1_500
+"""Bytes kept for what says that something was left out."""
 _VALUE: Final = 400
-"""Characters of one value."""
+"""Characters of one value; of what is longer the digest tells whether it is the same."""
 _UNFOLDED: Final = 12
 """Lines that a paragraph shows without being opened."""
 _WORDS: Final = {"~ ": "changed ", "+ ": "added ", "- ": "removed "}
@@ -26,7 +30,7 @@ _ticks = re.compile(r"`+").findall
 def markdown(review: Review) -> str:
     """The whole comment, of at most `MOST` bytes; what finds no room is counted."""
     head = f"### quadgen plan: {summary(review)}\n\n{_line(heading(review))}\n"
-    found, room, missing = [head], MOST - _ROOM - len(head.encode()), 0
+    found, room, missing = [head], MOST - _ROOM - len(head.encode()), Counter[str]()
     for paragraph in paragraphs(review):
         for block in (_block(paragraph), _head(paragraph)):
             size = len(block.encode()) + 1
@@ -35,9 +39,9 @@ def markdown(review: Review) -> str:
                 room -= size
                 break
         else:
-            missing += 1
+            missing[paragraph.sign] += 1
     if missing:
-        what = "1 paragraph" if missing == 1 else f"{missing} paragraphs"
+        what = ", ".join(count(missing[sign], word) for sign, word in _MISSING.items() if missing[sign])
         found.append(f"**Left out: {what}**, for which a comment has no room. `quadgen plan` prints everything.\n")
     return "\n".join(found)
 
@@ -55,7 +59,8 @@ def _block(paragraph: Paragraph) -> str:
 
 def _head(paragraph: Paragraph) -> str:
     """A paragraph without its lines."""
-    return f"{_titled(paragraph)} ({len(paragraph.lines)} lines are left out)\n"
+    number = len(paragraph.lines)
+    return f"{_titled(paragraph)} ({count(number, 'line')} {'is' if number == 1 else 'are'} left out)\n"
 
 
 def _titled(paragraph: Paragraph) -> str:
@@ -64,6 +69,7 @@ def _titled(paragraph: Paragraph) -> str:
 
 
 _SIGNS: Final = {"!": "❌ ", "-": "➖ ", "~": "✏️ ", "+": "➕ "}  # noqa: RUF001 - a sign that shows, not a minus
+_MISSING: Final = {"!": "refusal", "-": "removal", "~": "change", "+": "addition", " ": "paragraph"}
 
 
 def _list(lines: Sequence[Line]) -> Iterator[str]:
@@ -82,11 +88,16 @@ def _line(parts: Iterable[str]) -> str:
 
 def code(value: str) -> str:
     """A value as a code span that shows each of its characters, and ends where it does."""
-    shown = visible(value if len(value) <= _VALUE else f"{value[:_VALUE]}…")
+    shown = visible(value if len(value) <= _VALUE else _cut(value))
     fence = "`" * (1 + max(map(len, _ticks(shown)), default=0))
     # one blank inside each end goes with the span's own marks, where both are there and something else is
     pad = " " if shown[:1] in ("`", " ", "") or shown[-1:] in ("`", " ") else ""
     return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def _cut(value: str) -> str:
+    digest = sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{value[:_VALUE]}… ({len(value):,} characters, sha256 {digest}…)"
 
 
 def visible(text: str) -> str:

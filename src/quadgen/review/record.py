@@ -48,6 +48,7 @@ def _service(change: ServiceChange) -> dict[str, Any]:
         "restart": change.restart,
         "autostart": change.autostart,
         "about": change.about,
+        "about_before": None if detail.about is None else detail.about.old[0],
         "program": _difference(detail.program),
         "arguments": _named(detail.arguments),
         "environment": _named(detail.environment),

@@ -1,21 +1,11 @@
 """A review in words: paragraphs whose parts are known to be quadgen's own, or values of somebody's fleet."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from quadgen.review.change import Detail, Difference, Kind, Refusal, Review, ServiceChange, Side, Target
+from quadgen.review.change import Kind, Refusal, Review, ServiceChange, Side, Target
+from quadgen.review.differing import Line, Value, lines
 from quadgen.review.grouping import Needs, Together, Told, some, told
-
-
-class Value(str):
-    """Text that a fleet, a ledger or a repository says, and that nothing may take for anything else."""
-
-    __slots__ = ()
-
-
-Line = tuple[str, ...]
-"""Words, one behind the other without blanks between; each `Value` among them is to be shown as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +34,7 @@ _NEEDS = {
     "users": "user",
 }
 """What each kind of need in a manifest is, in words."""
-_RETIRE = "mark each as retired in the inventory (`quadgen_retired: true`): until then a pull fails and stops nothing"
+_RETIRE = "as retired in the inventory (`quadgen_retired: true`): until then a pull fails and stops nothing"
 
 
 def count(number: int, what: str) -> str:
@@ -85,7 +75,8 @@ def summary(review: Review) -> str:
 
 
 def paragraphs(review: Review) -> Iterator[Paragraph]:
-    """Everything that is told, the worst first."""
+    """Everything that is told, the worst first, but for what a reader must know before."""
+    yield from (Paragraph(sign=" ", head=("note: ", Value(note))) for note in review.notes)
     news = [refusal for refusal in review.refusals if refusal.new]
     yield from map(_refused, news)
     found = told(review)
@@ -97,19 +88,18 @@ def paragraphs(review: Review) -> Iterator[Paragraph]:
     old = [refusal for refusal in review.refusals if not refusal.new]
     if old:
         yield Paragraph(sign=" ", head=("refused before, and still",), lines=tuple(map(_briefly, old)))
-    yield from (Paragraph(sign=" ", head=("note: ", Value(note))) for note in review.notes)
 
 
 def _refused(refusal: Refusal) -> Paragraph:
     problem = refusal.problem
-    lines: list[Line] = []
+    found: list[Line] = []
     if problem.place is not None:
-        lines.append(("at ", Value(f"{problem.place.file}:{problem.place.line}:{problem.place.column}")))
+        found.append(("at ", Value(f"{problem.place.file}:{problem.place.line}:{problem.place.column}")))
     if refusal.fresh:
-        lines.append(("for ", *_targets(refusal.fresh)))
-    lines += [("note: ", Value(note)) for note in problem.notes]
-    lines += [("hint: ", Value(problem.hint))] if problem.hint else []
-    return Paragraph(sign="!", head=(f"refused, {problem.code}: ", Value(problem.message)), lines=tuple(lines))
+        found.append(("for ", *_targets(refusal.fresh)))
+    found += [("note: ", Value(note)) for note in problem.notes]
+    found += [("hint: ", Value(problem.hint))] if problem.hint else []
+    return Paragraph(sign="!", head=(f"refused, {problem.code}: ", Value(problem.message)), lines=tuple(found))
 
 
 def _briefly(refusal: Refusal) -> Line:
@@ -121,9 +111,9 @@ def _hosts(found: Told) -> Iterator[Paragraph]:
     if found.gone:
         names = [host.host for host in found.gone]
         services = sum(len(host.services) for host in found.gone)
-        lines = ((count(services, "service"), " with it" if len(names) == 1 else " with them"), (_RETIRE,))
-        verb = "leaves" if len(names) == 1 else "leave"
-        yield Paragraph(sign="-", head=(*_hosts_of(names), f" {verb} the fleet"), lines=lines)
+        verb, them, each = ("leaves", "it", "it") if len(names) == 1 else ("leave", "them", "each")
+        told_of = ((count(services, "service"), f" with {them}"), (f"mark {each} {_RETIRE}",))
+        yield Paragraph(sign="-", head=(*_hosts_of(names), f" {verb} the fleet"), lines=told_of)
     if found.come:
         verb = "is" if len(found.come) == 1 else "are"
         yield Paragraph(sign="+", head=(*_hosts_of(found.come), f" {verb} new in the fleet"))
@@ -133,8 +123,7 @@ def _service(group: Together) -> Paragraph:
     change = group.change
     sign = {Kind.CREATED: "+", Kind.REMOVED: "-", Kind.CHANGED: "~"}[change.kind]
     words: Line = (Value(change.unit), f" {_what(change)} on ", *_hosts_of([each.host for each in group.targets]))
-    lines = [*_lines(change)]
-    return Paragraph(sign=sign, head=words, lines=tuple(lines))
+    return Paragraph(sign=sign, head=words, lines=tuple(lines(change)))
 
 
 def _what(change: ServiceChange) -> str:
@@ -147,61 +136,11 @@ def _what(change: ServiceChange) -> str:
     return "restarts" if change.autostart else "restarts where it runs"
 
 
-def _lines(change: ServiceChange) -> Iterator[Line]:
-    detail = change.detail
-    if change.moved is not None:
-        yield ("~ file ", Value(change.moved), " -> ", Value(change.path))
-    if change.kind is Kind.CREATED and change.about:
-        yield (Value(change.about),)
-    if detail.unread:
-        yield ("its words are not compared, since one of the texts cannot be read as a unit",)
-    yield from _values(detail.program, "program" if change.path.endswith(".service") else "image")
-    for each in detail.arguments:
-        yield from _values(each, Value(each.name))
-    for each in detail.environment:
-        yield from _values(each, "environment ", Value(each.name))
-    yield from _values(detail.mounts, "mount")
-    for each in _once(detail):
-        yield from _values(each, Value(each.name))
-    yield from _values(detail.evidence, "evidence")
-    yield from _values(detail.notes, "comment")
-
-
-def _once(detail: Detail) -> Iterator[Difference]:
-    """The other keys, without those of the startup probe that say what the probe's own say."""
-    every = {each.name: each for each in detail.keys}
-    for each in detail.keys:
-        probe = every.get(each.name.replace("HealthStartup", "Health")) if "HealthStartup" in each.name else None
-        if probe is None or (probe.old, probe.new) != (each.old, each.new):
-            yield each
-
-
-def _values(difference: Difference | None, *name: str) -> Iterator[Line]:
-    """One line where one value takes another's place, else one for each that goes or comes."""
-    if difference is None:
-        return
-    _, old, new = difference
-    if len(old) == len(new) == 1:
-        yield ("~ ", *name, " ", *_said(old[0]), " -> ", *_said(new[0]))
-        return
-    was, now = Counter(old), Counter(new)
-    gone, come = list((was - now).elements()), list((now - was).elements())
-    if not gone and not come:
-        yield ("~ order of ", *name, ": ", Value(", ".join(old)), " -> ", Value(", ".join(new)))
-    for sign, values in (("-", gone), ("+", come)):
-        for value in values:
-            yield (f"{sign} ", *name, *((" ", Value(value)) if value else ()))
-
-
-def _said(value: str) -> Line:
-    return (Value(value),) if value else ("(no value)",)
-
-
 def _needs(group: Needs) -> Paragraph:
-    lines = [("+ ", *_need(*each)) for each in group.needs]
-    lines += [("- ", *_need(kind, value), " is no longer needed") for kind, value in group.spares if kind != "podman"]
+    found: list[Line] = [("+ ", *_need(*each)) for each in group.needs]
+    found += [("- ", *_need(kind, value), " is no longer needed") for kind, value in group.spares if kind != "podman"]
     verb = "must have" if group.needs else "needs no longer" if len(group.hosts) == 1 else "need no longer"
-    return Paragraph(sign="~", head=(*_hosts_of(group.hosts), f" {verb}"), lines=tuple(lines))
+    return Paragraph(sign="~", head=(*_hosts_of(group.hosts), f" {verb}"), lines=tuple(found))
 
 
 def _need(kind: str, value: str) -> Line:
