@@ -1,7 +1,10 @@
 """Programs run as whom they must be run, and what systemd says is read as it is."""
 
 import json
+import os
 import pwd
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ from plugins.module_utils.states import Seen
 
 ADA = Account("ada", 1000, 1000, (1000, 44), "/home/ada")
 NOBODY = "nobody"
+ME = pwd.getpwuid(os.geteuid()).pw_name
 
 
 def test_a_users_program_finds_the_users_manager_and_nothing_of_who_runs_it() -> None:
@@ -92,6 +96,36 @@ def test_a_systemd_that_does_not_answer_is_said_to_be_whose_it_is() -> None:
         managers.answers("ada", run=silent, within=0.0)
     why = "Failed to connect to user scope bus via local transport: No such file or directory"
     assert str(trouble.value) == f"the systemd of ada does not answer: {why}; loginctl enable-linger ada starts it"
+
+
+@dataclass
+class Coming:
+    """A systemd of a user that answers from its `answers`th question on; the system's says how it is meanwhile."""
+
+    state: str
+    answers: int = 0
+
+    def run(self, argv: Sequence[str], user: str | None = None, timeout: float | None = None) -> Said:
+        """Answer as systemctl does."""
+        del timeout
+        if user is None:
+            return Said(0, f"ActiveState={self.state}\n", "")
+        self.answers -= 1
+        if self.answers >= 0:
+            return Said(1, "", "Failed to connect to user scope bus via local transport: No such file or directory\n")
+        return Said(0, "Version=257\n" if "--property=Version" in argv else "ActiveState=activating\n", "")
+
+
+def test_a_users_systemd_that_is_on_its_way_is_waited_for() -> None:
+    shown = managers.show(["chat.service"], ["ActiveState"], user=ME, run=Coming("activating", answers=4).run)
+    assert shown == {"chat.service": {"ActiveState": "activating"}}
+
+
+def test_a_users_systemd_that_nobody_started_is_not_waited_for() -> None:
+    absent = Coming("inactive", answers=3)
+    with pytest.raises(Trouble, match=f"^the systemd of {ME} does not say what its units do: Failed to connect to "):
+        managers.show(["chat.service"], ["ActiveState"], user=ME, run=absent.run)
+    assert absent.answers == 1
 
 
 def test_the_stand_ins_are_programs_of_their_own_and_are_found_on_the_path(

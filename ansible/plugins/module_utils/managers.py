@@ -199,13 +199,16 @@ def show(
 ) -> dict[str, dict[str, str]]:
     """The properties of units as systemd has them, by unit; one call for all of them.
 
-    A unit that is not there has the LoadState `not-found`. Raises Trouble where systemd does not answer.
+    A unit that is not there has the LoadState `not-found`. Raises Trouble where systemd does not answer. That of a
+    user may be on its way, as when a host has just come up: it is waited for.
     """
     names = list(dict.fromkeys(units))
     if not names:
         return {}
-    asked = ",".join(properties)
-    said = systemctl("show", f"--property={asked}", "--", *names, user=user, run=run)
+    words = ["show", f"--property={','.join(properties)}", "--", *names]
+    said = systemctl(*words, user=user, run=run)
+    if not said.done and user is not None and runs(user, run=run):
+        said = systemctl(*words, user=user, run=run)
     blocks = [_properties(block) for block in said.stdout.strip("\n").split("\n\n")]
     if not said.done or len(blocks) != len(names):
         raise Trouble(f"{whose(user)} does not say what its units do: {said.why}")
