@@ -2,45 +2,19 @@
 
 import json
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from command import Done, quadgen
-from fleets import ENGINES, render, run
-
-FLEET = f"""\
-{ENGINES}defaults: {{backend: cpu, engine: cpu, context: 4096, model: plain}}
-hosts:
-  claw: {{services: {{chat: {{}}, embed: {{port: 8081}}}}}}
-  nook: {{rootless: ada}}
-  forge.example.org: {{runtime: systemd}}
-"""
-CHAT = "etc/containers/systemd/chat.container"
-PLAIN = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
-"""Runs a program that may read what its modes say, which root otherwise may always."""
-NOOK = "home/ada/.config/containers/systemd/llama-server.container"
+from command import quadgen
+from fleets import run
+from root_hosts import CHAT, NOOK, PLAIN, codes, laid, verify
 
 
 @pytest.fixture(name="place")
 def _place(tmp_path: Path) -> Path:
-    """A rendered tree, and below `root` the machine that has all of claw's and nook's."""
-    rendered = render(tmp_path, FLEET)
-    for host in ("claw", "nook"):
-        shutil.copytree(rendered / host, tmp_path / "root", dirs_exist_ok=True)
-    (tmp_path / "root/etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\nada:x:1234:1234::/home/ada:/bin/sh\n")
-    return tmp_path
-
-
-def verify(place: Path, host: str = "claw", *words: str) -> Done:
-    return quadgen("verify", "rendered", "--root", "root", "--host", host, *words, cwd=place)
-
-
-def codes(done: Done) -> list[tuple[str, str]]:
-    """Code and place of each problem of `--format json`, the place below the root."""
-    return [(problem["code"], problem["file"].partition("/root/")[2]) for problem in json.loads(done.out)]
+    return laid(tmp_path)
 
 
 @pytest.mark.parametrize(("host", "files"), [("claw", "2 files"), ("nook", "1 file")])

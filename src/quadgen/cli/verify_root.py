@@ -17,6 +17,8 @@ def verify(directory: str, root: str, hosts: Sequence[str], form: Format) -> Exi
     """Compare one host with the tree that was rendered for it, and print in what they differ."""
     if len(hosts) > 1:
         raise typer.BadParameter("with --root there is one host", param_hint="--host")
+    if not root:
+        raise typer.BadParameter("it is empty, which would be the directory that quadgen runs in", param_hint="--root")
     top = os.path.normpath(Path(root).absolute())
     if not Path(top).is_dir():
         raise Unavailable(f"cannot read {root}: it is no directory")

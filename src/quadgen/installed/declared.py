@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from quadgen import ownership
+from quadgen.installed.shape import misshapen
 from quadgen.ownership import MANIFEST
 from quadgen.problems import Collector, Place, Problem
 from quadgen.tree import FILE_MODE
@@ -75,6 +76,12 @@ def declared(
     if ownership.listed(manifest, host=host, file=place, problems=problems) is None:
         return None
     whole: dict[str, Any] = json.loads(manifest)
+    why = misshapen(whole)
+    if why is not None:
+        message = f"{ownership.shown(place)} is no manifest that quadgen wrote for {host}: {why}"
+        at = Place(file=ownership.shown(place), line=1, column=1)
+        problems.add(Problem(code="not-ours", message=message, host=host, hint="restore it from git", place=at))
+        return None
     services = {entry["unit"]: entry for entry in whole.get("services", ())}
     found = []
     for entry in whole["files"]:

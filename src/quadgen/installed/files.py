@@ -12,6 +12,8 @@ from quadgen.problems import Problem
 
 _SHOWN: Final = 24
 """Lines of a difference that notes have."""
+_WIDE: Final = 200
+"""Characters of such a line; what took the place of a unit may have no line end at all."""
 
 
 def files(declared: Declared, seen: Seen) -> Iterator[Problem]:
@@ -114,7 +116,8 @@ def _first(old: bytes, new: bytes) -> int:
 
 def _difference(old: bytes, new: bytes, before: str, after: str) -> tuple[str, ...]:
     """A unified difference from what is there to what was rendered, as far as notes have room."""
-    lines = list(unified_diff(_lines(old), _lines(new), before, after, n=1, lineterm=""))
+    found = unified_diff(_lines(old), _lines(new), before, after, n=1, lineterm="")
+    lines = [line if len(line) <= _WIDE else f"{line[:_WIDE]} ..." for line in found]
     more = len(lines) - _SHOWN
     return (*lines[:_SHOWN], *([f"... and {more} more lines"] if more > 0 else []))
 

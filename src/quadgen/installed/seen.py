@@ -11,6 +11,8 @@ from quadgen.installed.places import Account
 from quadgen.problems import Place, Problem
 
 _SERVICE: Final = re.compile(r"[\w:.\\@-]+\.service").fullmatch
+_UNWRITTEN: Final = re.compile("[\x00-\x1f\x7f\ud800-\udfff]").search
+"""What no path of a rendered tree has."""
 
 
 class Kind(StrEnum):
@@ -163,4 +165,6 @@ def _user(entry: object) -> str | None:
 
 
 def _is_plain(name: object) -> TypeGuard[str]:
-    return isinstance(name, str) and not {"", ".", ".."} & set(name.removeprefix("/").split("/")) and "\0" not in name
+    return (
+        isinstance(name, str) and not {"", ".", ".."} & set(name.removeprefix("/").split("/")) and not _UNWRITTEN(name)
+    )

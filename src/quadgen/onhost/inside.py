@@ -19,7 +19,7 @@ _LARGEST: Final = 2**20
 _HOPS: Final = 40
 """Links that are followed on one way, as many as Linux does: path_resolution(7)."""
 _KINDS: Final = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.DIRECTORY, stat.S_IFLNK: Kind.LINK}
-_ABSENT: Final = frozenset({errno.ENOENT, errno.ENOTDIR})
+_ABSENT: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

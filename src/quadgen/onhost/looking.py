@@ -40,12 +40,20 @@ def look(declared: Declared, root: str, *, environ: Mapping[str, str]) -> Seen:
     seen = replace(seen, others=others)
     if root == "/":
         seen = asking.services(seen)
+    else:  # where services are asked for, who cannot be asked is said
+        problems += tuple(_unknown(declared, root, known))
     return replace(seen, problems=(*problems, *files.problems, *seen.problems))
+
+
+def _unknown(declared: Declared, root: str, known: Mapping[str, Account]) -> Iterator[Problem]:
+    for user in dict.fromkeys(file.user for file in declared.units if file.user and file.user not in known):
+        message = f"{root}/etc/passwd has no user {user}: what else changes the units of {user} was not looked at"
+        yield Problem(code="not-verified", message=message, severity=Severity.WARNING, host=declared.host)
 
 
 def _state(files: Root, known: Mapping[str, Account]) -> tuple[State | None, tuple[Problem, ...]]:
     for path in (STATE, *(f"{account.home}/{_OWN_STATE}" for account in known.values())):
-        found = files.at(path)
+        found = files.followed(path)
         if found is not None:
             held = state(path, found.data)
             if held is not None:

@@ -1,11 +1,13 @@
 """Which host of a rendered tree this machine is, and what the tree declares for it."""
 
+import os
+from pathlib import Path
 from typing import Final
 
 from quadgen.disk import read_file
 from quadgen.installed.declared import Declared, declared
 from quadgen.ownership import MANIFEST, shown
-from quadgen.problems import Collector, Problem, Rejected, Unavailable
+from quadgen.problems import Collector, Problem, Rejected
 from quadgen.verify.scan import find_hosts
 
 _SHOWN: Final = 12
@@ -27,18 +29,18 @@ def declared_host(directory: str, host: str | None, node: str) -> Declared:
     path = hosts[name]
     problems = Collector()
     manifest = read_file(f"{path}/{MANIFEST}")
-    listed = declared(name, path, manifest, lambda name: _held(f"{path}/{name}"), problems)
+    listed = declared(name, path, manifest, lambda name: _held(path, name), problems)
     problems.check()
     if listed is None:  # which is a problem, so that nobody comes here
         raise Rejected(problems.problems)
     return listed
 
 
-def _held(path: str) -> bytes | None:
-    try:
-        return read_file(path)
-    except Unavailable:
-        return None
+def _held(directory: str, name: str) -> bytes | None:
+    """The bytes of a file of a tree; None where it is none, also behind a link: that leads to what nobody rendered."""
+    path = f"{directory}/{name}"
+    linked = os.path.realpath(path) != f"{os.path.realpath(directory)}/{name}"
+    return None if linked or not Path(path).is_file() else read_file(path)
 
 
 def _nobody(directory: str, host: str | None, node: str, hosts: list[str]) -> Problem:
@@ -46,7 +48,8 @@ def _nobody(directory: str, host: str | None, node: str, hosts: list[str]) -> Pr
     from difflib import get_close_matches  # noqa: PLC0415 - only a refusal needs it
 
     asked = host if host is not None else node
-    near = get_close_matches(asked, hosts, n=1)
+    alike = {each.casefold(): each for each in reversed(hosts)}
+    near = [alike[each] for each in get_close_matches(asked.casefold(), alike, n=1)]
     what = "no rendered host" if host is not None else "no host called as this machine is:"
     listed = hosts[:_SHOWN]
     more = len(hosts) - len(listed)
