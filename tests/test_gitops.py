@@ -195,7 +195,7 @@ def test_what_reports_a_failed_pull_repeats_the_lines_of_that_pull_and_of_no_oth
     assert asked == "show --property=InvocationID --value quadgen-pull.service"
     assert sorted(rest) == [
         "--identifier=quadgen-pull-failed --priority=err",
-        "--quiet --output=cat --lines=30 _SYSTEMD_INVOCATION_ID=5a7d + INVOCATION_ID=5a7d",
+        "--quiet --output=cat --lines=50 _SYSTEMD_INVOCATION_ID=5a7d + INVOCATION_ID=5a7d",
     ]
 
 
