@@ -254,7 +254,7 @@ def runs(user: str | None = None, *, run: Run = run) -> bool:
     if not systemctl("show", "--property=Version", user=user, run=run).done:
         if show([unit], ["ActiveState"], run=run)[unit]["ActiveState"] not in ("active", "activating"):
             return False
-        answers(user, run=run)
+        answers(user, run=run, within=QUICK)  # its start reads from disks that load models
     return True
 
 
