@@ -1,7 +1,9 @@
 """The role with the real Ansible where something does not work: what stays, what comes back, and what the run says."""
 
+import os
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ pytestmark = [as_root, pytest.mark.loopback]
 
 CHAT = "etc/containers/systemd/chat.container"
 EMBED = "etc/containers/systemd/embed.container"
+ME = f"{Path('/proc/self/comm').read_text(encoding='utf-8').strip()}, process {os.getpid()}"
 
 
 @pytest.fixture
@@ -126,13 +129,37 @@ def test_a_failure_of_the_host_is_taken_back_and_the_tree_tried_again(site: Site
     site.commit(fleet({"chat": {"port": ports[0]}}))
     site.play().succeeded()
     good = (box.root / box.kept / "good").resolve()
+    (box.root / CHAT).write_text("# by hand\n", encoding="utf-8")  # who knows where such a service listens
     tree = site.commit(fleet({"chat": {"port": ports[1]}}))
     with socket.create_server(("127.0.0.1", ports[1])):
         held = site.play().failed()
     assert held.reason == (
-        f"chat.service was not started: another program answers at http://127.0.0.1:{ports[1]}/health. "
+        f"chat.service was not started: another program ({ME}) answers at http://127.0.0.1:{ports[1]}/health. "
         "What ran before is back and healthy, and the next run tries again"
     )
+    assert box.faults(good) == []
+    site.play().succeeded()
+    assert box.faults(tree) == []
+
+
+def test_a_port_that_another_program_holds_is_named_before_anything_stops(site: Site) -> None:
+    ports, box = free_ports(4), site.box
+    site.commit(fleet({"chat": {"port": ports[0]}, "embed": {"port": ports[1]}, "side": {"port": ports[2]}}))
+    site.play().succeeded()
+    good = (box.root / box.kept / "good").resolve()
+    moved = {"chat": {"port": ports[1]}, "embed": {"port": ports[3]}}
+    tree = site.commit(fleet(moved))
+    box.calls()
+    there = f"http://127.0.0.1:{ports[3]}/health"
+    with socket.create_server(("127.0.0.1", ports[3])):
+        for options in ([], ["--check"]):
+            held = site.play(*options).failed()
+            assert held.actions == ["survey", "include_tasks", "fail"]
+            assert held.reason.splitlines() == [
+                "claw cannot run what was rendered for it, and nothing was changed:",
+                f"- another program ({ME}) answers at {there}: embed.service could not listen there",
+            ]
+    assert box.calls() == []
     assert box.faults(good) == []
     site.play().succeeded()
     assert box.faults(tree) == []

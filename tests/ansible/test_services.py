@@ -1,5 +1,6 @@
 """Services are stopped before their files go, started in their order, and waited for until they serve."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -155,12 +156,13 @@ def test_a_service_is_waited_for_until_its_address_answers(host: Host) -> None:
 def test_a_service_whose_address_somebody_else_answers_is_not_started(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("plugins.module_utils.starting.FREE", 0.3)
+    monkeypatch.setattr("plugins.module_utils.ports.FREE", 0.3)
     with file_server.started({"/health": file_server.status(200)}) as other:
         url = other.url("/health")
         host.install({CHAT: UNIT.format(port=url.split(":")[2].partition("/")[0])}, chat={"health": url})
         said = host.services("started")
-    assert said["msg"] == f"chat.service was not started: another program answers at {url}"
+    me = f"{Path('/proc/self/comm').read_text(encoding='utf-8').strip()}, process {os.getpid()}"
+    assert said["msg"] == f"chat.service was not started: another program ({me}) answers at {url}"
     assert [(each["unit"], each["host"]) for each in said["failed_units"]] == [("chat.service", True)]
     assert host.host.calls() == [["daemon-reload"]]
     assert host.state.running == {"chat.service": ""}

@@ -18,6 +18,8 @@ from plugins.module_utils.tree import read
 
 RUNS = {"LoadState": "loaded", "ActiveState": "active", "SubState": "running"}
 RESTS = {"LoadState": "loaded", "ActiveState": "inactive", "SubState": "dead"}
+ADDRESS = "http://192.0.2.7:8080/health"
+"""Whoever connects there breaks the test."""
 UNKNOWN = {"LoadState": "not-found", "ActiveState": "inactive", "SubState": "dead"}
 
 
@@ -102,7 +104,8 @@ def host(tmp_path: Path) -> Host:
 
 
 def test_a_host_that_is_as_it_was_rendered_has_nothing_to_do_and_systemd_is_asked_once(host: Host) -> None:
-    tree = host.commit({CHAT: b"chat", NATIVE: b"rerank"})
+    services = [service(CHAT, health=ADDRESS), service(NATIVE, health=ADDRESS)]
+    tree = host.commit({CHAT: b"chat", NATIVE: b"rerank"}, services=services)
     host.pulled(tree)
     assert host.survey() == Survey(
         host="claw",
@@ -160,8 +163,9 @@ def test_a_change_says_what_stops_what_restarts_in_which_order_and_what_goes(hos
 
 
 def test_new_evidence_replaces_a_file_and_restarts_nothing(host: Host) -> None:
-    host.pulled(host.commit({CHAT: b"# old\nchat"}))
-    host.commit({CHAT: b"# new\nchat"})
+    services = [service(CHAT, health=ADDRESS)]
+    host.pulled(host.commit({CHAT: b"# old\nchat"}, services=services))
+    host.commit({CHAT: b"# new\nchat"}, services=services)
     found = host.survey()
     assert found.update == [f"/{CHAT}"]
     assert found.restart == []

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from . import health, managers, state, states, tree
+from . import health, managers, ports, state, states, tree
 from .managers import Run, Trouble
 from .state import State
 from .states import Seen
@@ -27,10 +27,6 @@ GRACE: Final = 10.0
 STEADY = 5.0
 """Seconds that a service without `health` must run to be held for one that serves: nothing else tells it from one
 that ends on its first wrong option."""
-
-FREE = 3.0
-"""Seconds that what served before has, once it is down, to let go of its port."""
-
 
 _OF_THE_HOST: Final = ("no space left on device", "disk quota exceeded", "address already in use")
 """Words of strerror(3) for ENOSPC, EDQUOT and EADDRINUSE, which Podman and servers quote."""
@@ -197,13 +193,14 @@ class Starter:
     def _start(self, service: Service) -> Failure | None:
         """Queue one start, with its limit of starts forgotten: on systemd 262 one bad unit keeps all from starting.
 
-        Not where its address answers already: whoever does would answer for it, and it could not listen there.
+        Not where its address answers already: whoever does would answer for it, and it could not listen there. Where
+        that was sure before anything stopped, `ports.unmet` has said it.
         """
-        if service.health is not None and health.taken(service.health, FREE):
+        if service.health is not None and health.taken(service.health, ports.FREE):
             return Failure(
                 service.unit,
                 service.user,
-                f"was not started: another program answers at {service.health}",
+                f"was not started: another program{ports.holder(service.health)} answers at {service.health}",
                 (),
                 host=True,
             )

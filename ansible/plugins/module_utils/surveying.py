@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from . import placing, reaching, recording, requirements, shadows, starting, state, states, tree
+from . import placing, ports, reaching, recording, requirements, shadows, starting, state, states, tree
 from .managers import Run, Trouble
 from .state import State
 from .stopping import Stopper
@@ -108,6 +108,8 @@ def _compared(asked: Asked, planned: placing.Plan, known: State, run: Run) -> Su
     asked = replace(asked, good=None if broken else asked.good)
     settled = known == state.NEW if asked.tree is None else good.sha256 == manifest.sha256
     changed = any(map(bool, to_do)) or not settled
+    due = [each for each in answering if each.unit in (*services.restart, *services.start)]
+    host = ports.Host(asked.root, known, good, manifest, units.seen)
     return Survey(
         **asdict(asked),
         fallback=None if asked.tree is None or good.sha256 == manifest.sha256 else asked.good,
@@ -125,7 +127,7 @@ def _compared(asked: Asked, planned: placing.Plan, known: State, run: Run) -> Su
             {"image": image, "user": user} for image, user in _sorted(manifest.images - good.images - set(known.images))
         ],
         drop=[{"image": image, "user": user} for image, user in _sorted(set(known.images) - manifest.images)],
-        unmet=_unmet(planned, units, asked, run) if changed else [],
+        unmet=[*_unmet(planned, units, asked, run), *ports.unmet(due, host)] if changed else [],
         warnings=[*([f"there is nothing to go back to: {broken}"] if broken else []), *_foreign(manifest, asked.root)],
     )
 
