@@ -176,6 +176,50 @@ def test_a_program_that_is_not_there_is_said_to_be_missing(place: Place) -> None
     assert "quadgen-of-nobody cannot be run: No such file or directory; install quadgen where Ansible runs" in said
 
 
+META = '{"_meta": {"hostvars": %s}%s}'
+ODD = {
+    "": "Expecting value: line 1 column 1 (char 0)",
+    "[" * 5000: "maximum recursion depth exceeded",
+    **dict.fromkeys(
+        (
+            *("null", "[]", "{}", '{"_meta": []}', META % ("[]", ""), META % ('{"claw": null}', "")),
+            *(META % ("{}", f', "quadgen": {group}') for group in ("[]", '{"hosts": "claw"}', '{"hosts": [1]}')),
+        ),
+        "it is not what `quadgen inventory --list` prints",
+    ),
+}
+"""What a program may print instead of an inventory, and what is said of it."""
+
+
+def test_what_a_program_prints_that_is_no_inventory_is_said_to_be_none(place: Place) -> None:
+    settings = (place.path / "ansible.cfg").read_text(encoding="utf-8")
+    # by default each source that is refused is a warning, and all of them are tried
+    place.write("ansible.cfg", settings.replace("any_unparsed_is_failed = true", ""))
+    sources = []
+    for number, printed in enumerate(ODD):
+        place.write(f"printed/{number}", printed)
+        place.write(f"bin/odd{number}", f"#!/bin/sh\ncat printed/{number}\n", 0o755)
+        place.write(f"{number}.quadgen.yml", f"plugin: quadgen.fleet.fleet\nprogram: bin/odd{number}\n")
+        sources += ["-i", f"{number}.quadgen.yml"]
+    done = place.run("ansible-inventory", *sources, "--list")
+    assert done.returncode == 0, done.stderr
+    said = [f"{place.path}/bin/odd{number} prints no inventory: {why}" for number, why in enumerate(ODD.values())]
+    assert [sentence for sentence in said if sentence not in done.stderr] == []
+    assert "quadgen" not in json.loads(done.stdout)
+
+
+def test_a_misspelt_option_would_list_another_fleet_and_is_refused(place: Place) -> None:
+    place.write("quadgen.yml", "plugin: quadgen.fleet.fleet\nflete: other.yml\n")
+    said = place.refused("quadgen.yml")
+    assert f"{place.path}/quadgen.yml has keys that are no options of this plugin: flete" in said
+
+
+@pytest.mark.parametrize("option", ["fleet", "program"])
+def test_a_name_that_no_file_has_is_refused_in_words(place: Place, option: str) -> None:
+    place.write("quadgen.yml", f'plugin: quadgen.fleet.fleet\n{option}: "a\\0b"\n')
+    assert "cannot be names of files: embedded null byte" in place.refused("quadgen.yml")
+
+
 def test_a_host_that_is_called_like_a_group_of_another_inventory_is_refused(place: Place) -> None:
     place.write("others.ini", "[claw]\nattic\n")
     said = place.refused("quadgen.yml", "-i", "others.ini")

@@ -89,7 +89,9 @@ class InventoryModule(BaseInventoryPlugin, Constructable):  # type: ignore[misc]
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:  # noqa: ANN401, FBT001, FBT002 - Ansible's
         """Add the hosts of the fleet that the file at `path` names; raises `AnsibleParserError`."""
         super().parse(inventory, loader, path, cache)
-        self._read_config_data(path)
+        unknown = sorted(map(str, set(self._read_config_data(path)) - set(self.option_definitions)))
+        if unknown:  # Ansible passes over them, and the fleet would be another than the file means
+            raise AnsibleParserError(f"{path} has keys that are no options of this plugin: {', '.join(unknown)}")
         listing = self._listing(os.path.dirname(os.path.abspath(path)))
         hosts = listing.pop("_meta")["hostvars"]
         # Ansible looks for a name among the groups first, and would give them the variables of the host
@@ -126,15 +128,34 @@ class InventoryModule(BaseInventoryPlugin, Constructable):  # type: ignore[misc]
         except OSError as error:
             hint = "install quadgen where Ansible runs, or say `program`"
             raise AnsibleParserError(f"{program} cannot be run: {error.strerror}; {hint}") from error
+        except ValueError as error:
+            raise AnsibleParserError(f"{program!r} and {fleet!r} cannot be names of files: {error}") from error
         said = done.stderr.decode(errors="replace").strip()
         if done.returncode != 0:
             raise AnsibleParserError(f"quadgen lists no hosts of {fleet}, and ends with {done.returncode}:\n{said}")
         if said:
             self.display.warning(said)
         try:
-            return dict(json.loads(done.stdout.decode(), object_hook=_unmarked))
-        except ValueError as error:
+            found = json.loads(done.stdout.decode(), object_hook=_unmarked)
+        except (ValueError, RecursionError) as error:
             raise AnsibleParserError(f"{program} prints no inventory: {error}") from error
+        if not _is_listing(found):
+            raise AnsibleParserError(f"{program} prints no inventory: it is not what `quadgen inventory --list` prints")
+        return dict(found)
+
+
+def _is_listing(found: Any) -> bool:  # noqa: ANN401 - any JSON value
+    """Whether it is an object of groups with lists of hosts, and of `_meta` with the variables of each host."""
+    if not isinstance(found, dict) or not isinstance(found.get("_meta"), dict):
+        return False
+    hosts = found["_meta"].get("hostvars")
+    groups = [each for name, each in found.items() if name != "_meta"]
+    return (
+        isinstance(hosts, dict)
+        and all(isinstance(each, dict) for each in [*hosts.values(), *groups])
+        and all(isinstance(each.get("hosts", []), list) for each in groups)
+        and all(isinstance(host, str) for each in groups for host in each.get("hosts", []))
+    )
 
 
 def _unmarked(value: dict[str, Any]) -> Any:  # noqa: ANN401 - any JSON value
