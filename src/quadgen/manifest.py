@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from json.encoder import encode_basestring
 from typing import Final, NamedTuple
@@ -65,16 +65,15 @@ class Rendered:
 class Manifests:
     """Makes manifests; hosts with the same units differ in their name alone."""
 
-    _units: dict[tuple[Unit, Running, Needs], Rendered] = field(default_factory=dict)
+    _made: Callable[[Unit, str, Running, Needs], Rendered] = field(init=False)
     _bodies: dict[tuple[int, ...], tuple[str, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._made = cache(_rendered)
 
     def unit(self, unit: Unit, text: str, resolution: Resolution) -> Rendered:
         """What the manifest says of one unit."""
-        key = (unit, _running(unit.unit, resolution), _needs(resolution))
-        found = self._units.get(key)
-        if found is None:
-            found = self._units[key] = _rendered(unit, text, key[1], key[2])
-        return found
+        return self._made(unit, text, _running(unit.unit, resolution), _needs(resolution))
 
     def tree(self, host: str, rendered: Iterable[Rendered]) -> HostTree:
         """The files of one host with their manifest."""

@@ -5,8 +5,9 @@ environment's `finalize` accepts only what an encoder made; and whatever a templ
 back as exactly the words that were decided.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 from jinja2 import (
@@ -86,7 +87,7 @@ class Renderer:
     templates: Mapping[str, Template]
     """By name."""
     _environment: Environment = field(init=False)
-    _done: dict[Unit, str] = field(init=False, default_factory=dict)
+    _done: Callable[[Unit], str] = field(init=False)
 
     def __post_init__(self) -> None:
         kind = self._kind()
@@ -97,6 +98,7 @@ class Renderer:
         )  # fmt: skip
         self._environment.filters = dict(FILTERS)
         self._environment.globals = {}
+        self._done = cache(self._render)  # it hashes a unit once, a dictionary twice
 
     def _kind(self) -> type[Environment]:
         """Jinja2's own environment, or its sandbox: rendering a stranger's branch must not run a stranger's code."""
@@ -116,10 +118,7 @@ class Renderer:
         Raises `Unsafe` where a decided word cannot be carried by its key, `Rejected` where a template does not
         carry the decided words.
         """
-        found = self._done.get(unit)
-        if found is None:
-            found = self._done[unit] = self._render(unit)
-        return found
+        return self._done(unit)
 
     def _render(self, unit: Unit) -> str:
         try:

@@ -18,8 +18,7 @@ from quadgen.resolution.parts import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restart:
+class Restart(NamedTuple):
     """systemd's restart and start-limit settings, in seconds."""
 
     policy: str

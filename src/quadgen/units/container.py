@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from quadgen import quadlet_keys
 from quadgen.engines.registry import ENGINES
@@ -11,8 +12,7 @@ from quadgen.unitfile import Word
 from quadgen.units.common import argv, description, locks_memory, notes, wanted_by
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Health:
+class Health(NamedTuple):
     """HealthCmd= and its companions; times in seconds."""
 
     command: tuple[str, ...]
@@ -23,9 +23,11 @@ class Health:
     start_period: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerUnit:
-    """One .container file, key by key."""
+class ContainerUnit(NamedTuple):
+    """One .container file, key by key.
+
+    A tuple and not a dataclass: it is made, and looked up among others, once for each service of a fleet.
+    """
 
     template: str
     file: str

@@ -2,8 +2,7 @@
 
 import re
 import shlex
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from quadgen.engines.registry import ENGINES
 from quadgen.resolution import Override, Resolution, Restart
@@ -25,9 +24,8 @@ _STORE: Final = "/etc/credstore"
 _USER_STORE: Final = "%h/.config/credstore"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NativeUnit:
-    """One .service file, key by key."""
+class NativeUnit(NamedTuple):
+    """One .service file, key by key; a tuple as `ContainerUnit` is."""
 
     template: str
     file: str
