@@ -62,26 +62,40 @@ def read_values(text: str) -> dict[tuple[str, str], list[str]]:
     """
     found: dict[tuple[str, str], list[str]] = {}
     section = ""
-    for line in map(str.strip, text.split("\n") if _is_simple(text) else ()):
-        if line[:1] == "[":
-            section = _named(line)
-            if not section:
-                break
-        elif line and line[0] not in "#;":
-            key, equals, value = line.partition("=")
-            place = (section, key)
-            values = found.get(place)
-            if values is None:
-                if not (equals and section and key and _name(key) == key):
+    for key, value in map(_assigned, text.split("\n") if _is_simple(text) else ()):
+        if value is None:
+            if key:
+                section = _named(key)
+                if not section:
                     break
-                values = found[place] = []
+        elif not section:
+            break
+        else:
+            values = found.get((section, key))
+            if values is None:
+                values = found[section, key] = []
             if value:
-                values.append(value.lstrip())
+                values.append(value)
             else:
                 values.clear()
     else:
         return found or gather(read(text))
     return gather(read(text))
+
+
+@lru_cache(maxsize=4096)
+def _assigned(line: str) -> tuple[str, str | None]:
+    """A key and its value. Without a value it is a header, nothing for what both readers skip, or `[` for all else.
+
+    The units of a fleet have most of their lines in common.
+    """
+    line = line.strip()
+    if not line or line[0] in "#;":
+        return "", None
+    if line[0] == "[":
+        return line, None
+    key, equals, value = line.partition("=")
+    return (key, value.lstrip()) if equals and key and _name(key) == key else ("[", None)
 
 
 def _is_simple(text: str) -> bool:
