@@ -5,6 +5,7 @@ common/common.h of llama.cpp b11434 (https://github.com/ggml-org/llama.cpp).
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from quadgen.engines.base import Served
@@ -22,6 +23,8 @@ _BATCH: Final = 2048
 _UBATCH: Final = 512
 _CHECKPOINTS: Final = 32
 _CACHE_RAM: Final = 8192
+_ASIDE: Final = frozenset({"--model", "--alias", "--host", "--port"})
+"""What says nothing of memory, and tells services apart that are alike in all else."""
 _ON: Final = frozenset({"on", "enabled", "true", "1"})
 """What --fit takes for on (common/arg.cpp, is_truthy)."""
 
@@ -68,10 +71,17 @@ def told(table: FlagTable, arguments: Iterable[Argument]) -> Told:
     """What the arguments say, and what holds where they do not."""
     said: dict[str, str | bool] = {}
     for argument in arguments:
-        found = table.match(str(argument.words[0]))
+        words = argument.words
+        found = None if words[0] in _ASIDE else table.match(str(words[0]))
         if found is not None:
-            words = argument.words
             said[found.option.canonical] = str(words[1]) if len(words) > 1 else not found.negated
+    return _told(tuple(said.items()), caches=table.find("--cache-ram") is not None)
+
+
+@lru_cache(maxsize=1024)
+def _told(items: tuple[tuple[str, str | bool], ...], *, caches: bool) -> Told:
+    """What options say by their own names; `caches` is whether the build has a prompt cache."""
+    said = dict(items)
     batch = _number(said, "--batch-size", _BATCH)
     context = Context(
         tokens=_number(said, "--ctx-size", 0), slots=max(1, _number(said, "--parallel", 1)),
@@ -94,7 +104,7 @@ def told(table: FlagTable, arguments: Iterable[Argument]) -> Told:
         overridden="--override-tensor" in said, embeds=not _EMBEDS.isdisjoint(said),
         projector=None if said.get("--mmproj-offload") is False else _text(said, "--mmproj-device", ""),
         image_tokens=whole(said.get("--image-max-tokens")),
-        prompts=None if limit < 0 else limit * 2**20 if table.find("--cache-ram") else 0,
+        prompts=None if limit < 0 else limit * 2**20 if caches else 0,
         checkpoints=max(0, _number(said, "--ctx-checkpoints", _CHECKPOINTS)),
         draft_types=(_text(said, "--spec-draft-type-k", "f16"), _text(said, "--spec-draft-type-v", "f16")),
         draft_devices=None if not isinstance(devices, str) else tuple(each for each in devices.split(",") if each),
