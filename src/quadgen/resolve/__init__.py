@@ -141,13 +141,14 @@ def _groups(fleet: Fleet, name: str, sink: Collector) -> None:
 
 
 def _decided(
-    fleet: Fleet, host: Host, named: tuple[str | None, ...], gate: Gate, sink: Collector, cap: int | None
+    shared: Reporter, host: Host, named: tuple[str | None, ...], gate: Gate, cap: int | None
 ) -> tuple[Resolution, ...]:
     """The services of a host; `cap` is what a context has at most where nobody says one."""
+    fleet, sink = shared.fleet, shared.collector
     own = frozenset(service for service in named if service is not None)
     found = []
     for service in named:
-        chain = fleet.chain(host.name, service)
+        chain = shared.chain if service is None else fleet.chain(host.name, service)
         ask = Reporter(fleet, sink, chain, host.name, service or choice.standard_name(chain.fields, gate.catalog))
         found.append(resolve_service(ask, host, gate, own, cap))
     return tuple(resolution for resolution in found if resolution is not None)
@@ -178,18 +179,18 @@ def resolve(
 def of_host(fleet: Fleet, name: str, gate: Gate, sink: Collector) -> tuple[Resolution, ...] | None:
     """Decide the services of one host; None where it has none, or is refused itself."""
     _groups(fleet, name, sink)
-    shared = fleet.chain(name, None)
-    named = _services(fleet, name, shared.fields, sink)
-    host = _host(Reporter(fleet, sink, shared, name, None))
+    shared = Reporter(fleet, sink, fleet.chain(name, None), name, None)
+    named = _services(fleet, name, shared.chain.fields, sink)
+    host = _host(shared)
     if host is None or not named:
         return None
     clashes.service_names(name, (service for service in named if service is not None), sink)
     before = len(sink.problems)
-    services = _decided(fleet, host, named, gate, sink, None)
+    services = _decided(shared, host, named, gate, None)
     cap = memory.cap(host, services)
     if cap is not None:  # anew, with a context that fits
         del sink.problems[before:]
-        services = _decided(fleet, host, named, gate, sink, cap)
+        services = _decided(shared, host, named, gate, cap)
     clashes.ports(fleet, name, services, sink)
     memory.check(fleet, host, services, sink)
     return services

@@ -60,6 +60,8 @@ def pools(host: Host) -> tuple[Pool, ...]:
 
 def _most(services: Sequence[Resolution], need: Callable[[Resolution], int]) -> tuple[Resolution, ...]:
     """Of the services that may run at the same time, those that need the most together."""
+    if len(services) < 2:  # noqa: PLR2004 - nothing to choose
+        return tuple(services)
     needs = [need(service) for service in services]
     foes = [
         frozenset(at for at, other in enumerate(services) if other is not service and apart(service, other))
@@ -224,6 +226,8 @@ def check(fleet: Fleet, host: Host, services: Sequence[Resolution], sink: Collec
     taken = {service.name: service.memory for service in services}
     for pool in pools(host):
         found = need(pool, services, taken)
+        if max(found.size, found.grown) <= pool.room:
+            continue
         path: Path = fleet.chain(host.name, None).origin(*pool.path)
         if found.size > pool.room:
             free = f" beside the {gib(pool.kept)} that stay free" if pool.kept else ""
@@ -235,7 +239,7 @@ def check(fleet: Fleet, host: Host, services: Sequence[Resolution], sink: Collec
                     hint=_ways(host, found, services, taken),
                 )
             )  # fmt: skip
-        elif found.grown > pool.room:
+        else:
             message = f"{pool.words(host.name)}, and what its services take may grow to {gib(found.grown)}"
             parts = (*found.parts, *found.growing)
             sink.add(
