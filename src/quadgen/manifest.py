@@ -15,6 +15,7 @@ from quadgen.tree import File, HostTree
 from quadgen.units import ContainerUnit, Unit, locks_memory
 
 _HEALTHY: Final = "\nNotify=healthy\n"
+_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 _keys: Final = re.compile(r"\n([A-Za-z\[][^=\n]*)").findall
 """Every section in its brackets and every key of a unit, in order; a line break must stand in front of each."""
 _arguments: Final = re.compile(r'\nPodmanArgs="?(-[^\n"]*)').findall
@@ -185,13 +186,13 @@ def _rendered(unit: Unit, text: str, running: Running, needs: Needs) -> Rendered
         if isinstance(unit, ContainerUnit)
         else None
     )
-    service = json.dumps(running._asdict(), ensure_ascii=False)
+    service = _json(running._asdict())
     return Rendered(unit=unit, data=data, entry=entry, running=service, needs=needs, podman=podman)
 
 
 def _listed(values: Iterable[str | Checkpoint]) -> str:
     plain = [value._asdict() if isinstance(value, Checkpoint) else value for value in sorted(values)]
-    return json.dumps(plain, ensure_ascii=False)
+    return _json(plain)
 
 
 @lru_cache(maxsize=256)
