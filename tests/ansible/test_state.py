@@ -58,19 +58,6 @@ def test_anybody_can_read_a_state_but_not_hold_its_lock_or_read_the_journals_wor
     assert modes(place).keys() == {"quadgen", "state.json"}
 
 
-def test_the_state_of_an_earlier_version_is_opened_by_what_writes_it_next(tmp_path: Path) -> None:
-    place = tmp_path / "state"
-    place.mkdir(0o700)
-    (place / "state.json").write_text(json.dumps({"version": 1, "refused": "f" * 64, "reason": "chat.service failed"}))
-    (place / "state.json").chmod(0o600)
-    known = state.read(str(place))
-    assert known.reason == "chat.service failed"
-    assert modes(place) == {"state": 0o700, "state.json": 0o600}
-    state.write(str(place), known)
-    assert modes(place) == {"state": 0o711, "state.json": 0o644, "refused.json": 0o600}
-    assert state.read(str(place)) == known
-
-
 def test_a_directory_that_somebody_closed_since_stays_closed(tmp_path: Path) -> None:
     place = tmp_path / "state"
     with state.locked(str(place)):

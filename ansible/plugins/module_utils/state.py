@@ -15,7 +15,6 @@ import json
 import os
 import pwd
 import shutil
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
@@ -33,8 +32,6 @@ _WHY: Final = "refused.json"
 _MODES: Final = {FILE: 0o644, _WHY: 0o600}
 _MODE: Final = 0o711
 """Of the directory: whoever can open it can hold its lock, and so stop every pull; who reads state.json need not."""
-_EARLIER: Final = (0o700, 0o600)
-"""What the directory and state.json had in versions that kept the reason in it."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +100,6 @@ def read(place: str) -> State:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         hint = "restore it, or remove it: then what is there and as rendered becomes quadgen's again"
         raise Trouble(f"{path} is no state that this collection wrote: {hint}") from None
-    if found.reason is not None:  # of an earlier version
-        return found
     return replace(found, reason=_why(place, found.refused) or (LOST if found.refused else None))
 
 
@@ -116,7 +111,6 @@ def write(place: str, state: State) -> None:
     """
     said = {"version": 1, **asdict(state)}
     reason = said.pop("reason")
-    _mend(place)
     if reason is not None and reason != _why(place, state.refused):
         _put(place, _WHY, {"refused": state.refused, "reason": reason})
     _put(place, FILE, said)
@@ -157,14 +151,6 @@ def _why(place: str, refused: str | None) -> str | None:
         return None
     reason = found.get("reason") if isinstance(found, dict) and found.get("refused") == refused else None
     return reason if isinstance(reason, str) else None
-
-
-def _mend(place: str) -> None:
-    """Give a directory that an earlier version made the mode of this one; any other stays as somebody made it."""
-    with contextlib.suppress(OSError):
-        modes = (os.stat(place).st_mode, os.lstat(os.path.join(place, FILE)).st_mode)
-        if tuple(map(stat.S_IMODE, modes)) == _EARLIER:
-            os.chmod(place, _MODE)
 
 
 @contextlib.contextmanager
