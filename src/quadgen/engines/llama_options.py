@@ -110,7 +110,8 @@ NEVER: Final[Mapping[str, int]] = {"--parallel": 0, "--sleep-idle-seconds": 0}
 class Shape(NamedTuple):
     """How a value is written that is neither a word of a list nor one number."""
 
-    matches: re.Pattern[str]
+    pattern: str
+    """Of all of it; `re` compiles what is asked for, as few fleets say any of these options."""
     what: str
     """Goes after `takes`."""
     hint: Callable[[str], str | None] = lambda _: None
@@ -126,14 +127,12 @@ _KV: Final = (
     r'|"[^=,"]{1,127}=str:[^"]{0,127}")'
 )
 """An override of one key; one that holds a comma stands in quotes."""
-_MASK: Final = Shape(re.compile("(?:0x)?[0-9a-fA-F]{1,128}"), "a mask of hexadecimal digits, such as 0xff")
-_RANGE: Final = Shape(re.compile(f"{_CPU}?-{_CPU}?"), "a range of CPUs up to 511, such as 0-7")
-_FILE: Final = Shape(re.compile(".+", re.DOTALL), "the path of a file")
-_DIRECTORY: Final = Shape(re.compile(".+", re.DOTALL), "the path of a directory")
-_FACTORS: Final = Shape(re.compile(f"{_SCALED}(?:,{_SCALED})*"), "FILE:SCALE, with commas between several")
-_BUFFERS: Final = Shape(
-    re.compile("[^=,]+=[^=,]+(?:,[^=,]+=[^=,]+)*"), "PATTERN=BUFFER, where no pattern holds a comma"
-)
+_MASK: Final = Shape("(?:0x)?[0-9a-fA-F]{1,128}", "a mask of hexadecimal digits, such as 0xff")
+_RANGE: Final = Shape(f"{_CPU}?-{_CPU}?", "a range of CPUs up to 511, such as 0-7")
+_FILE: Final = Shape("(?s:.+)", "the path of a file")
+_DIRECTORY: Final = Shape("(?s:.+)", "the path of a directory")
+_FACTORS: Final = Shape(f"{_SCALED}(?:,{_SCALED})*", "FILE:SCALE, with commas between several")
+_BUFFERS: Final = Shape("[^=,]+=[^=,]+(?:,[^=,]+=[^=,]+)*", "PATTERN=BUFFER, where no pattern holds a comma")
 
 
 def _prefix(value: str) -> str:
@@ -143,33 +142,31 @@ def _prefix(value: str) -> str:
 
 SHAPES: Final[Mapping[str, Shape]] = {
     # tools/server/server-http.cpp puts it in front of each path as it is; neither curl nor a shell may read it as more
-    "--api-prefix": Shape(
-        re.compile(r"(?:/[A-Za-z0-9._~-]+)+"), "a path such as /v1, without a slash at its end", _prefix
-    ),
+    "--api-prefix": Shape(r"(?:/[A-Za-z0-9._~-]+)+", "a path such as /v1, without a slash at its end", _prefix),
     "--control-vector-scaled": _FACTORS,
-    "--control-vector-layer-range": Shape(re.compile("-?[0-9]{1,9}"), "two whole numbers"),
+    "--control-vector-layer-range": Shape("-?[0-9]{1,9}", "two whole numbers"),
     "--cpu-mask": _MASK,
     "--cpu-mask-batch": _MASK,
     "--cpu-range": _RANGE,
     "--cpu-range-batch": _RANGE,
-    "--fit-target": Shape(re.compile("[0-9]{1,9}(?:[,/][0-9]{1,9}){0,14}"), "whole numbers of MiB with commas between"),
+    "--fit-target": Shape("[0-9]{1,9}(?:[,/][0-9]{1,9}){0,14}", "whole numbers of MiB with commas between"),
     "--grammar-file": _FILE,
     "--json-schema-file": _FILE,
     "--logit-bias": Shape(
-        re.compile(rf"[0-9]{{1,9}}[-+](?:{_FRACTION}|inf)"), "a token and its bias, such as 15043-1 or 15043-inf"
+        rf"[0-9]{{1,9}}[-+](?:{_FRACTION}|inf)", "a token and its bias, such as 15043-1 or 15043-inf"
     ),
     "--lora-scaled": _FACTORS,
     "--media-path": _DIRECTORY,
-    "--mmproj-device": Shape(re.compile("[^=,]+"), "one device"),
+    "--mmproj-device": Shape("[^=,]+", "one device"),
     "--override-kv": Shape(
-        re.compile(f"{_KV}(?:,{_KV})*"),
+        f"{_KV}(?:,{_KV})*",
         "KEY=TYPE:VALUE, where TYPE is int, float, bool or str",
     ),
     "--override-tensor": _BUFFERS,
-    "--rpc": Shape(re.compile("[^,]+(?:,[^,]+)*"), "HOST:PORT, with commas between several"),
+    "--rpc": Shape("[^,]+(?:,[^,]+)*", "HOST:PORT, with commas between several"),
     "--slot-save-path": _DIRECTORY,
     "--spec-draft-override-tensor": _BUFFERS,
-    "--tensor-split": Shape(re.compile(f"{_FRACTION}(?:[,/]{_FRACTION}){{0,14}}"), "numbers with commas between"),
+    "--tensor-split": Shape(f"{_FRACTION}(?:[,/]{_FRACTION}){{0,14}}", "numbers with commas between"),
     "--ui-config-file": _FILE,
 }
 """What anything else ends the server at; each of several values of an option has this shape."""

@@ -62,7 +62,7 @@ def check(ask: Ask, option: Option, name: str, value: str, *keys: str | int) -> 
         message = f"{name} is given {value}, which reaches speculation in a build that reads it as a flag"
         ask.report.add("speculation-outside-profile", message, *keys, hint="choose another value")
         return False
-    if (shape := SHAPES.get(option.canonical)) is not None and not shape.matches.fullmatch(value):
+    if (shape := SHAPES.get(option.canonical)) is not None and not re.fullmatch(shape.pattern, value):
         message = f"{name} takes {shape.what}, and {value!r} is not that"
         ask.report.add("bad-flag-value", message, *keys, hint=shape.hint(value))
         return False

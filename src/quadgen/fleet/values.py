@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 from quadgen.document import Real, Whole, text_of
 
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-_UNSEEN: Final = re.compile(
+_UNSEEN: Final = (
     "[\xad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
@@ -52,7 +52,7 @@ def _text(value: Any) -> str:  # noqa: ANN401 - YAML holds anything
         text = text_of(value)
     if _CONTROL.search(text):
         raise wrong("holds a control character that no unit can carry", code="unsafe-value")
-    if not text.isascii() and (unseen := _UNSEEN.search(text)):
+    if not text.isascii() and (unseen := re.search(_UNSEEN, text)):
         raise wrong(f"holds U+{ord(unseen[0]):04X}, which nobody sees", "delete it", "unsafe-value")
     return text
 

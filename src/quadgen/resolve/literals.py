@@ -8,7 +8,7 @@ from typing import Final
 
 from quadgen.engines.base import Refusal
 
-_LOOKS: Final = re.compile(
+_LOOKS: Final = (
     r"(?<![\w-])(?:"
     r"hf_[A-Za-z0-9]{20,}|sk-[\w-]*\w{16}[\w-]{4,}|gh[opsur]_[A-Za-z0-9]{20,}|github_pat_\w{20,}"
     r"|glpat-[\w-]{20,}|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{30,}|xox[abposr]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{35}"
@@ -35,7 +35,7 @@ own tokens (`<|im_end|>`, `[PAD]`), and references to what holds the secret."""
 
 def is_secret(text: str) -> bool:
     """Whether a text holds something that looks like a key."""
-    return _maybe(text) is not None and _LOOKS.search(text) is not None
+    return _maybe(text) is not None and re.search(_LOOKS, text) is not None
 
 
 def names_secret(name: str, value: str) -> bool:

@@ -14,13 +14,13 @@ _STARTS: Final = frozenset(
 before the host sleeps (`Conflicts=sleep.target`) is nobody's loss."""
 _STOPS: Final = frozenset({"Conflicts=", "PropagatesStopTo=", "RequiredBy=", "`conflicts`"})
 """What stops the units that it names, or keeps them from starting."""
-_MACHINE: Final = re.compile(
+_MACHINE: Final = (
     r"(?:ctrl-alt-del|emergency|exit|factory-reset|final|halt|hibernate|hybrid-sleep|initrd[\w-]*|kexec|poweroff|reboot|rescue"
     r"|runlevel[06]|shutdown|sleep|soft-reboot|suspend[\w-]*|system-update|umount)\.target"
     r"|(?:debug-shell|emergency|rescue|systemd-(?:halt|kexec|poweroff|reboot|soft-reboot|suspend|hibernate))\.service"
 )
 """Units that end or change the machine, or open a shell of root's."""
-_VITAL: Final = re.compile(
+_VITAL: Final = (
     r"(?:systemd-[\w@-]+|dbus(?:-broker)?|sshd?|NetworkManager|wpa_supplicant|polkit|auditd|firewalld|nftables|iptables"
     r"|ufw|fail2ban|cron|crond|getty@[\w-]+|user@\d+|chronyd|apparmor)\.(?:service|socket)"
     r"|(?:basic|sysinit|local-fs|multi-user|network|network-online|default|sockets|timers|paths)\.target"
@@ -43,10 +43,10 @@ def dependency_refusal(key: str, name: str) -> Refusal | None:
 
     `key` is written as the fleet says it: `Wants=`, or a field in backquotes.
     """
-    if key in _STARTS and _MACHINE.fullmatch(name):
+    if key in _STARTS and re.fullmatch(_MACHINE, name):
         hint = "order the service alone: unit: {Unit: {After: ...}}" if key == "`after`" else None
         return "unsafe-value", f"{key} may not start {name}, which ends, suspends or opens the machine", hint
-    if key in _STOPS and _VITAL.fullmatch(name):
+    if key in _STOPS and re.fullmatch(_VITAL, name):
         hint = "use WantedBy=" if key == "RequiredBy=" else None
         return "unsafe-value", f"{key} may not stop {name}, which the host is lost without", hint
     return None
@@ -54,4 +54,4 @@ def dependency_refusal(key: str, name: str) -> Refusal | None:
 
 def taken_by_system(name: str) -> bool:
     """Whether a service of this name would take the place of a unit that the host is lost without."""
-    return bool(_VITAL.fullmatch(f"{name}.service") or _MACHINE.fullmatch(f"{name}.service"))
+    return bool(re.fullmatch(_VITAL, f"{name}.service") or re.fullmatch(_MACHINE, f"{name}.service"))

@@ -31,17 +31,17 @@ _OWN_NAMESPACE: Final = {
 }  # fmt: skip
 """Values of --ipc and its like that share nothing with the host or with another container, but for ipc=host: ROCm's
 own instructions ask for it."""
-_ORDERS: Final = re.compile(r"(?:run\.oci|io\.podman|io\.container|io\.crun|org\.criu|io\.kubernetes|module\.wasm)\.")
+_ORDERS: Final = r"(?:run\.oci|io\.podman|io\.container|io\.crun|org\.criu|io\.kubernetes|module\.wasm)\."
 """Annotations that runtimes and their hooks take for orders (crun(1), oci-hooks(5))."""
 _LOG: Final = r"/var/log/(?:[\w@-][\w.@-]*/)*[\w@-][\w.@-]*\.log"
 """A file of a log, which nothing on a host runs or trusts."""
-_LOG_FILES: Final = re.compile(rf"path=(?!{_LOG}$)", re.IGNORECASE)
-_STREAMS: Final = re.compile(
+_LOG_FILES: Final = rf"(?i:path=(?!{_LOG}$))"
+_STREAMS: Final = (
     r"null|inherit|journal|journal\+console|kmsg|kmsg\+console|syslog|syslog\+console"
     rf"|(?:file|append|truncate):{_LOG}"
 )
 HOOKS: Final = frozenset({"ExecStartPre", "ExecStartPost", "ExecStopPost", "ExecCondition", "ExecReload"})
-_HARMLESS: Final = re.compile(
+_HARMLESS: Final = (
     r"-?(?:/usr)?/s?bin/(?:true|sleep(?: +[\w.]+)+|nvidia-modprobe(?: +[\w=,.-]+)*"
     r"|modprobe(?: +(?:-[aqv]+|\w[\w=,.-]*))+"
     r"|nvidia-smi(?: +(?!-f|--f|--d|daemon|dmon|pmon|stats)[\w=,.-]+)*"
@@ -156,10 +156,10 @@ def container_refusal(key: str, value: str) -> Refusal | None:
             return namespace_refusal(key, "userns", value)
         case "Unmask" if _kernel(value):
             return _unmasked(f"Unmask={value}")
-        case "Annotation" if _ORDERS.match(value):
+        case "Annotation" if re.match(_ORDERS, value):
             name = value.partition("=")[0]
             return "unsafe-value", f"the annotation {name} is an order to what runs the container", "leave it out"
-        case "LogOpt" if _LOG_FILES.match(value):
+        case "LogOpt" if re.match(_LOG_FILES, value):
             return (
                 "unsafe-value",
                 f"{key}={value} makes Podman write a file of the host",
@@ -180,7 +180,7 @@ def service_refusals(service: str, key: str, value: str) -> Iterator[Refusal]:
         yield from _hook(key, value)
     elif key in ("AmbientCapabilities", "CapabilityBoundingSet"):
         yield from capability_refusals(key, value.split(), boxed=False)
-    elif key in ("StandardOutput", "StandardError", "StandardInput") and not _STREAMS.fullmatch(value):
+    elif key in ("StandardOutput", "StandardError", "StandardInput") and not re.fullmatch(_STREAMS, value):
         yield (
             "unsafe-value",
             f"{key}={value} makes systemd open a file or a terminal itself",
@@ -207,7 +207,7 @@ def _hook(key: str, value: str) -> Iterator[Refusal]:
 
 def harmless(command: str) -> bool:
     """Whether a hook only looks, waits, or loads a driver."""
-    return _HARMLESS.fullmatch(command) is not None
+    return re.fullmatch(_HARMLESS, command) is not None
 
 
 def served_refusal(path: str, home: str) -> Refusal | None:
