@@ -186,6 +186,6 @@ def test_the_real_parser_takes_whatever_has_the_shape_that_quadgen_asks_for(
     parser: Parser, data: st.DataObject
 ) -> None:
     plain = st.characters(min_codepoint=32, max_codepoint=126)
-    shaped = {name: shape.matches for name, shape in SHAPES.items() if not shape.what.startswith(THERE)}
+    shaped = {name: shape.pattern for name, shape in SHAPES.items() if not shape.what.startswith(THERE)}
     forms = [(name, data.draw(st.from_regex(shape, fullmatch=True, alphabet=plain))) for name, shape in shaped.items()]
     assert parser.refused([form for form in forms if "\n" not in form[1]]) == {}
