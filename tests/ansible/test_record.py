@@ -1,6 +1,8 @@
 """What a pull leaves for the next one: a whole tree to go back to, or why one is not tried again."""
 
+import os
 import shutil
+import stat
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,18 @@ def host(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Host:
     made = Host(tmp_path, capsys)
     made.root.mkdir()
     return made
+
+
+def test_nobody_else_can_read_or_change_the_copies_of_good_trees(host: Host) -> None:
+    directory = host.tree({CHAT: b"chat"})
+    host.files(directory)
+    before = os.umask(0)
+    try:
+        host.record("good", directory)
+    finally:
+        os.umask(before)
+    trees = host.root / "q/trees"
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (trees, *trees.iterdir())} == {0o700}
 
 
 def test_a_good_tree_is_kept_whole_and_another_one_takes_its_place(host: Host) -> None:

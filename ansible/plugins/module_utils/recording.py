@@ -83,6 +83,7 @@ def retired(place: str, known: State, *, check: bool) -> bool:
 def _keep(directory: str, manifest: tree.Manifest, place: str, target: str) -> None:
     trees = os.path.join(place, TREES)
     aside = os.path.join(trees, ".new")
+    os.makedirs(trees, 0o700, exist_ok=True)  # whatever the umask: others can pass through the state's directory
     shutil.rmtree(aside, ignore_errors=True)
     os.makedirs(aside, 0o700)
     for file in manifest.files:
