@@ -186,7 +186,7 @@ def while_it_answers(asked: Setup, number: signal.Signals) -> Iterator[Setup]:
         while not pids:
             time.sleep(0.01)
         log = Path(f"/proc/{pids[0]}/fd/2")
-        while log.read_bytes().count(b"launch_slot_") < 2:  # the warm-up, and the request
+        while log.read_bytes().count(b"processing task") < 2:  # the warm-up, and the request
             time.sleep(0.005)
         os.kill(pids[0], number)
 
