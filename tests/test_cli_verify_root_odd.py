@@ -74,9 +74,21 @@ def test_what_is_no_file_of_the_tree_is_none_that_was_rendered(place: Path, kind
     assert (done.status, f"[file-missing]: the manifest lists {CHAT}, which is not there" in done.err) == (1, True)
 
 
-def test_a_tree_that_cannot_be_read_is_not_called_incomplete(place: Path) -> None:
-    (place / "rendered/claw" / CHAT).chmod(0)
+@pytest.mark.parametrize("name", ["x" * 300, "/".join("y" * 3000)])
+def test_a_path_longer_than_any_file_has_is_one_that_is_not_there(place: Path, name: str) -> None:
+    manifest = place / "rendered/claw/manifest.json"
+    whole = json.loads(manifest.read_text())
+    whole["files"][0]["path"] = name
+    manifest.write_text(json.dumps(whole))
+    done = verify(place)
+    assert (done.status, f"[file-missing]: the manifest lists {name}, which is not there" in done.err) == (1, True)
+
+
+@pytest.mark.parametrize("locked", [CHAT, "etc/containers"])
+def test_a_tree_that_cannot_be_read_is_not_called_incomplete(place: Path, locked: str) -> None:
+    (place / "rendered/claw" / locked).chmod(0)
     done = run("verify", "rendered", "--root", "root", "--host", "claw", cwd=place, under=PLAIN)
+    (place / "rendered/claw" / locked).chmod(0o755)  # or nobody could clear it away
     assert (done.returncode, done.stderr) == (4, f"quadgen: cannot read rendered/claw/{CHAT}: Permission denied\n")
 
 

@@ -19,7 +19,8 @@ _LARGEST: Final = 2**20
 _HOPS: Final = 40
 """Links that are followed on one way, as many as Linux does: path_resolution(7)."""
 _KINDS: Final = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.DIRECTORY, stat.S_IFLNK: Kind.LINK}
-_ABSENT: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
+ABSENT: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
+"""Why a path cannot be looked at where nothing is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +110,7 @@ class Root:
         return "/".join((self.path.rstrip("/"), *done, waiting[0]))
 
     def _unread(self, path: str, error: OSError) -> None:
-        if error.errno in _ABSENT:
+        if error.errno in ABSENT:
             return
         place = Place(file=f"{self.path.rstrip('/')}/{path}", line=1, column=1)
         if not any(problem.place == place for problem in self.problems):

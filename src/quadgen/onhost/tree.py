@@ -1,11 +1,12 @@
 """Which host of a rendered tree this machine is, and what the tree declares for it."""
 
 import os
-from pathlib import Path
+import stat
 from typing import Final
 
 from quadgen.disk import read_file
 from quadgen.installed.declared import Declared, declared
+from quadgen.onhost.inside import ABSENT
 from quadgen.ownership import MANIFEST, shown
 from quadgen.problems import Collector, Problem, Rejected
 from quadgen.verify.scan import find_hosts
@@ -37,10 +38,18 @@ def declared_host(directory: str, host: str | None, node: str) -> Declared:
 
 
 def _held(directory: str, name: str) -> bytes | None:
-    """The bytes of a file of a tree; None where it is none, also behind a link: that leads to what nobody rendered."""
+    """The bytes of a file of a tree; None where it is none, also behind a link: that leads to what nobody rendered.
+
+    Raises `Unavailable` where that cannot be told.
+    """
     path = f"{directory}/{name}"
-    linked = os.path.realpath(path) != f"{os.path.realpath(directory)}/{name}"
-    return None if linked or not Path(path).is_file() else read_file(path)
+    if os.path.realpath(path) != f"{os.path.realpath(directory)}/{name}":
+        return None
+    try:
+        there = stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError as error:
+        there = error.errno not in ABSENT  # reading it says why it cannot be looked at
+    return read_file(path) if there else None
 
 
 def _nobody(directory: str, host: str | None, node: str, hosts: list[str]) -> Problem:
