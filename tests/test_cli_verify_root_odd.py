@@ -96,8 +96,16 @@ def test_a_huge_file_without_a_line_end_is_shown_from_its_start(place: Path) -> 
     os.truncate(place / "root" / CHAT, 2**40)
     done = verify(place)
     assert done.status == 3
-    assert max(map(len, done.err.splitlines())) < 1000
+    assert max(map(len, done.err.splitlines())) < 5000
     assert "\\x00\\x00 ...\n" in done.err
+
+
+def test_what_differs_at_the_end_of_a_long_command_is_shown(place: Path) -> None:
+    installed = place / "root" / CHAT
+    more = "--no-mmap " * 30 + "--verbose"
+    installed.write_text(installed.read_text().replace("--parallel 1", f"--parallel 1 {more}"))
+    done = verify(place)
+    assert (done.status, f"--parallel 1 {more}" in done.err) == (3, True)
 
 
 @pytest.mark.parametrize("name", ["a\ud800", "a\nb", "/".join("y" * 300), "x" * 300])

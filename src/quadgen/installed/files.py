@@ -12,8 +12,8 @@ from quadgen.problems import Problem
 
 _SHOWN: Final = 24
 """Lines of a difference that notes have."""
-_WIDE: Final = 200
-"""Characters of such a line; what took the place of a unit may have no line end at all."""
+_WIDE: Final = 1000
+"""Characters of such a line: commands have room, of which the end may differ, and a file without a line end has not."""
 
 
 def files(declared: Declared, seen: Seen) -> Iterator[Problem]:
