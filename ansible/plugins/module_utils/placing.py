@@ -195,8 +195,7 @@ def _closed(manifest: Manifest, known: State, made: tuple[str, ...]) -> State:
 
 def _services(known: State, manifest: Manifest) -> dict[str, Owned]:
     """What is owned already, which goes when it was stopped, and what the manifest has."""
-    new = {each.unit: Owned(each.user, each.restart, each.after, each.stop_timeout) for each in manifest.services}
-    return {**known.services, **new}
+    return {**known.services, **state.remembered(manifest.services)}
 
 
 def _act(changes: Sequence[Change]) -> None:

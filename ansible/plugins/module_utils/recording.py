@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from . import state, tree
 from .managers import Trouble
-from .state import GOOD, TREES, Owned, State
+from .state import GOOD, TREES, State
 from .tree import MANIFEST
 
 _LINK = f".{GOOD}.new"
@@ -26,7 +26,7 @@ def good(directory: str, place: str, known: State, *, check: bool, digest: str |
         manifest = tree.read(directory, digest)
     except Trouble as trouble:  # a commit came while a model was loaded, and what was started is there no more
         raise Trouble(f"{trouble}; what this run started is healthy and stays, with no copy to go back to") from None
-    services = {each.unit: Owned(each.user, each.restart, each.after, each.stop_timeout) for each in manifest.services}
+    services = state.remembered(manifest.services)
     running = {unit: digest for unit, digest in known.running.items() if unit in services or not services}
     after = replace(known, services=services, running=running, refused=None, reason=None)
     link = os.path.join(place, GOOD)

@@ -45,6 +45,11 @@ class Owned:
     """Seconds; None in what an earlier version wrote."""
 
 
+def remembered(services: Iterable[tree.Service]) -> dict[str, Owned]:
+    """What is remembered of the services of a tree, by unit."""
+    return {each.unit: Owned(each.user, each.restart, each.after, each.stop_timeout) for each in services}
+
+
 @dataclass(frozen=True)
 class State:
     """state.json. Paths are relative to the root; the digest of a file is that of its bytes."""

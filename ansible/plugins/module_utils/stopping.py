@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from . import managers, states, tree
 from .managers import Run, Trouble
 from .starting import PENDING
-from .state import Owned, State
+from .state import Owned, State, remembered
 from .states import Seen
 from .tree import Manifest, Service
 
@@ -46,8 +46,8 @@ class Stopper:
     def due(self, units: Iterable[str]) -> dict[str, Owned]:
         """Those that leave, and these `units` of the tree or the state beside them; last in `after` comes first."""
         named = set(units)
-        known = {service.unit: _owned(service) for service in self.manifest.services}
-        found = {unit: each for unit, each in {**known, **self.state.services}.items() if unit in named}
+        known = {**remembered(self.manifest.services), **self.state.services}
+        found = {unit: each for unit, each in known.items() if unit in named}
         found.update(leaving(self.manifest, self.state))
         levels = tree.levels([_service(unit, owned) for unit, owned in found.items()])
         return {each.unit: found[each.unit] for level in reversed(levels) for each in level}
@@ -84,10 +84,6 @@ class Stopper:
         if running != self.state.running:
             self.state = replace(self.state, running=running)
             self.save(self.state)
-
-
-def _owned(service: Service) -> Owned:
-    return Owned(service.user, service.restart, service.after, service.stop_timeout)
 
 
 def _service(unit: str, owned: Owned) -> Service:
