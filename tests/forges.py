@@ -11,7 +11,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -79,16 +79,11 @@ _GITLAB = Kind(
 )
 
 
-def _like(kind: Kind, **fields: Any) -> Kind:
-    values = {name: getattr(kind, name) for name in Kind.__slots__}
-    return Kind(**(values | fields))
-
-
 KINDS = {
     "github": _GITHUB,
     "forgejo": _FORGEJO,
-    "forgejo-paged": _like(_FORGEJO, most=50),
-    "gitea": _like(_FORGEJO, own={"user": {"id": -2, "login": "gitea-actions"}}),
+    "forgejo-paged": replace(_FORGEJO, most=50),
+    "gitea": replace(_FORGEJO, own={"user": {"id": -2, "login": "gitea-actions"}}),
     "gitlab": _GITLAB,
 }
 
