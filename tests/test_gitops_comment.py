@@ -1,5 +1,6 @@
 """The scripts of examples/gitops that post a plan, run against a forge: one comment a request, renewed by each push."""
 
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -19,13 +20,13 @@ MARK = "<!-- quadgen plan -->"
 PLAN = "### quadgen plan: 1 changed\n\n✏️ **`chat.service` restarts on `claw`**\n"
 
 
-def script(workflow: str) -> str:
-    """The last step of the job, which posts; of GitLab's job all that it runs once its programs are there."""
+def step(workflow: str) -> tuple[str, dict[str, str]]:
+    """The script that posts, and its variables: those of the last step of the job, of GitLab's the job's own."""
     told: dict[str, Any] = yaml.safe_load((EXAMPLE / workflow).read_text(encoding="utf-8"))
     if "jobs" not in told:
-        return "\n".join(told["comment"]["script"])
-    found: str = told["jobs"]["comment"]["steps"][-1]["run"]
-    return found
+        return "\n".join(told["comment"]["script"]), told["comment"]["variables"]
+    last = told["jobs"]["comment"]["steps"][-1]
+    return last["run"], last["env"]
 
 
 @pytest.fixture(name="forge", params=["github", "forgejo", "gitlab"])
@@ -43,17 +44,19 @@ def post(
     """Run the script as a runner does, in a directory that has the plan."""
     (place / "plan.md").write_text(plan, encoding="utf-8")
     server = f"http://127.0.0.1:{forge.port}"
+    script, variables = step(forge.kind.workflow)
+    known = {
+        "github.token": TOKEN,
+        "github.event.pull_request.number": NUMBER,
+        "github.event.pull_request.head.sha": commit,
+    }
     return subprocess.run(
-        [f"/bin/{program}", "-e", "-c", script(forge.kind.workflow)],
+        [f"/bin/{program}", "-e", "-c", script],
         cwd=place,
         env={
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "HOME": str(place),
-            "TOKEN": TOKEN,
             "PLAN_TOKEN": TOKEN,
-            "MARK": MARK,
-            "NUMBER": NUMBER,
-            "COMMIT": commit,
             "GITHUB_API_URL": f"{server}/api/v3",
             "GITHUB_SERVER_URL": server,
             "GITHUB_REPOSITORY": "ada/fleet",
@@ -61,6 +64,7 @@ def post(
             "CI_PROJECT_ID": "3",
             "CI_MERGE_REQUEST_IID": NUMBER,
             "CI_COMMIT_SHA": commit,
+            **{name: re.sub(r"\$\{\{ (\S+) \}\}", lambda one: known[one[1]], text) for name, text in variables.items()},
         },
         stdin=subprocess.DEVNULL,
         capture_output=True,
