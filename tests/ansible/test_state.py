@@ -78,7 +78,7 @@ def test_a_reason_that_is_not_of_the_refused_tree_is_none(tmp_path: Path, text: 
     "text",
     [
         *("", "{", "[]", "{}", '{"version": 2}', '{"version": 1, "files": {"../x": "1"}}'),
-        *('{"version": 1, "stale": [1]}', '{"version": 1, "stale": null}'),
+        *('{"version": 1, "stale": [1]}', '{"version": 1, "stale": [0]}', '{"version": 1, "stale": null}'),
         *('{"version": 1, "images": [1]}', '{"version": 1, "images": [["x", []]]}'),
         *('{"version": 1, "files": []}', '{"version": 1, "pending": {"x": null}}', '{"version": 1, "running": null}'),
         *('{"version": 1, "made": [null]}', '{"version": 1, "made": ["../x"]}'),
@@ -124,7 +124,7 @@ def test_a_state_lies_below_the_root() -> None:
 
 HOLDER = """
 import sys, time
-from plugins.module_utils import managers, state
+from plugins.module_utils import state
 from dataclasses import replace
 place, times = sys.argv[1:]
 for _ in range(int(times)):

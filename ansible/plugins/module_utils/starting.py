@@ -140,7 +140,8 @@ class Starter:
         for user in users:
             managers.answers(user, run=self.run)
         stale = {user for user in self.state.stale if user in users or managers.runs(user, run=self.run)}
-        stale |= {self._user(unit) for unit, each in self.seen().items() if each.stale and not self.state.stale}
+        if not self.state.stale:  # else it is everybody, and nobody has to be asked
+            stale = {self._user(unit) for unit, each in self.seen().items() if each.stale}
         for user in state.several(stale):
             said = managers.systemctl("daemon-reload", user=user, run=self.run, timeout=300)
             if not said.done:

@@ -230,7 +230,7 @@ def _state(found: dict[str, Any]) -> State:
         raise ValueError(found["version"])
     known = {each.name for each in fields(State)}
     given: dict[str, Any] = {key: value for key, value in found.items() if key in known}
-    _check("stale", ((each or "", "") for each in given.get("stale", ())), paths=False)
+    _check("stale", (("" if user is None else user, "") for user in given.get("stale", ())), paths=False)
     for key in ("files", "pending", "running"):
         _check(key, given.get(key, {}).items(), paths=key != "running")
     _check("made", ((path, "") for path in given.get("made", ())), paths=True)
