@@ -131,6 +131,12 @@ def _moved(host: Host, unit: str) -> Host:
     return replace(host, known=replace(host.known, services=owned))
 
 
+def _adas(manifest: Manifest) -> Manifest:
+    """The same tree, in which embed is ada's."""
+    chat, embed = manifest.services
+    return replace(manifest, services=(chat, replace(embed, user="ada")))
+
+
 def _disowned(host: Host) -> Host:
     owned = {unit: each for unit, each in host.known.services.items() if unit != "embed.service"}
     return replace(host, known=replace(host.known, services=owned))
@@ -149,6 +155,12 @@ DOUBTS: dict[str, Callable[[Host], Host]] = {
     "the manager of embed has not read it": lambda host: _seen(host, "embed.service", STALE),
     "the manager of embed did not answer": lambda host: _seen(host, "embed.service", None),
     "embed goes to the manager of another": lambda host: _moved(_seen(host, "embed.service", RESTS), "embed.service"),
+    "embed goes to another manager than the good tree has": lambda host: replace(
+        _moved(host, "embed.service"), good=_adas(host.good)
+    ),
+    "embed went to another manager than the good tree has": lambda host: replace(
+        _moved(host, "embed.service"), manifest=_adas(host.manifest)
+    ),
     "embed was not installed by quadgen": _disowned,
     "embed is on its way down, and is not as it was rendered": lambda host: _ran(
         _seen(host, "embed.service", STOPS), "embed.service", "0" * 64
