@@ -66,10 +66,9 @@ def test_a_socket_of_ipv6_is_found_at_its_addresses_of_both_kinds() -> None:
         assert pids("127.0.0.1", port) == pids("::1", port) == [pid]
 
 
-def test_a_socket_that_listens_nowhere_is_no_program_that_does() -> None:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        assert pids("127.0.0.1", held.getsockname()[1]) == []
+def test_a_client_is_no_program_that_listens_at_its_own_end_of_a_connection() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as held, socket.create_connection(held.getsockname()) as client:
+        assert pids("127.0.0.1", client.getsockname()[1]) == []
 
 
 @pytest.mark.parametrize("host", ["localhost", "fe80::1%lo", "", "\x00"])

@@ -52,7 +52,8 @@ def committed(place: Path, port: int, top: str = "") -> Manifest:
 
 def running(place: Path, port: int, top: str = "") -> Host:
     """A host whose chat and embed run, as the last good tree has them, and that is to have chat at this port."""
-    files = {CHAT: b"PublishPort=2:2\n", EMBED: b"PublishPort=1:1\n"}
+    more = f"LimitNOFILE=9{port}\nLimitNPROC={port}0\n"  # other numbers, in which that of the port is
+    files = {CHAT: b"PublishPort=2:2\n", EMBED: f"PublishPort=1:1\n{more}".encode()}
     for path, data in files.items():
         (place / "root" / path).parent.mkdir(parents=True, exist_ok=True)
         (place / "root" / path).write_bytes(data)

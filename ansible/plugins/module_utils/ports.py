@@ -102,9 +102,7 @@ def _unnamed(file: File, port: int, root: str) -> bool:
 
 
 def _foreign(url: str, host: Host) -> bool:
-    """Whether somebody answers at an address who is no process of a unit of quadgen's."""
-    if not health.taken(url, 0):
-        return False
+    """Whether no process of a unit of quadgen's listens at an address, as far as that can be seen."""
     return not any(program.of(unit) for program in _listening(url) for unit in host.known.services)
 
 
