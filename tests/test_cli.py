@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,9 +14,10 @@ import pytest
 from command import Done, quadgen
 from fleets import ENGINES, run
 from hosts import snapshot
+from quadgen.cli.app import COMMANDS, GROUPS
 from source import ROOT
 
-COMMANDS = ("render", "check", "explain", "profiles", "verify", "schema", "flags")
+EVERY = (*COMMANDS, *GROUPS)
 REFUSED = ROOT / "examples/two-backends/refused.yml"
 BROKEN = "version: 1\nhosts:\n  claw: {model: [}\n"
 
@@ -97,12 +99,16 @@ def test_a_fleet_may_come_through_a_pipe(place: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"quadgen: /dev/stdin: 3 hosts and 4 units are fine\n")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+def rows(page: str) -> list[list[str]]:
+    """The words of each row of the tables of a help, without those of further lines."""
+    return [row.split() for row in re.findall(r"(?m)^│ (?:[* ]  )?(\S.*?) *│$", page)]
+
+
+@pytest.mark.parametrize("command", EVERY)
 def test_every_command_explains_itself_and_each_of_its_options(command: str, place: Path) -> None:
     done = run(command, "--help", cwd=place, COLUMNS="100", NO_COLOR="1")
     assert (done.returncode, done.stderr) == (0, "")
-    rows = [line.strip("│ ").split() for line in done.stdout.splitlines() if line.startswith("│ ")]
-    described = {row[0]: row for row in rows if row}
+    described = {row[0]: row for row in rows(done.stdout)}
     assert f"quadgen {command}" in done.stdout
     for option in [name for name in described if name.startswith("--")]:
         words = [word for word in described[option][1:] if not word.startswith(("-", "<")) and not word.isupper()]
@@ -111,8 +117,8 @@ def test_every_command_explains_itself_and_each_of_its_options(command: str, pla
 
 def test_help_lists_every_command(place: Path) -> None:
     done = quadgen("--help", cwd=place)
-    listed = [line.split()[1] for line in done.out.splitlines() if line.startswith("│ ") and len(line.split()) > 2]
-    assert set(COMMANDS) <= set(listed)
+    listed = [row[0] for row in rows(done.out)]
+    assert [word for word in listed if not word.startswith("-")] == list(EVERY)
 
 
 def test_the_version_is_the_package_s_and_the_same_both_ways(place: Path) -> None:
