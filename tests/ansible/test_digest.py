@@ -1,14 +1,18 @@
 """A commit that reaches the checkout while a pull is at work is left to the next pull."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from collection import COLLECTION
 from collection_modules import call
 from host_trees import CHAT, rendered
 from plugins.module_utils import tree
 
+TASKS = sorted(COLLECTION.glob("roles/*/tasks/*.yml"))
 HOST = {"root": "root", "state_dir": "q"}
 
 
@@ -41,3 +45,18 @@ def test_every_step_of_a_pull_takes_the_tree_that_it_began_with_or_none(
     why = f"{began} is not the tree any more that this run began with: the next run takes the new one"
     assert said["msg"].startswith(why)
     assert not (tmp_path / "root" / CHAT).exists()
+
+
+def steps(tasks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The options of each step that is one of the collection's, those in blocks as well."""
+    for task in tasks:
+        for inner in ("block", "rescue", "always"):
+            yield from steps(task.get(inner, []))
+        yield from (options for name, options in task.items() if name.startswith("quadgen.fleet."))
+
+
+def test_each_step_of_the_role_is_told_which_tree_the_run_began_with() -> None:
+    every = [each for path in TASKS for each in steps(yaml.safe_load(path.read_text(encoding="utf-8")))]
+    taken = [each for each in every if "host_survey.tree" in each.get("tree", "")]
+    assert len(taken) > 1
+    assert [each for each in taken if "host_survey.digest" not in each.get("digest", "")] == []
