@@ -67,7 +67,9 @@ def test_a_directory_that_somebody_closed_since_stays_closed(tmp_path: Path) -> 
     assert modes(place) == {"state": 0o700, "state.json": 0o644, "refused.json": 0o600}
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"refused": "another", "reason": "x"}', '{"reason": 1}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"refused": "another", "reason": "x"}', f'{{"refused": "{FULL.refused}", "reason": 1}}']
+)
 def test_a_reason_that_is_not_of_the_refused_tree_is_none(tmp_path: Path, text: str) -> None:
     state.write(str(tmp_path), FULL)
     (tmp_path / "refused.json").write_text(text)
