@@ -136,9 +136,11 @@ def test_a_comment_keeps_within_its_bound_and_says_what_it_left_out(number: int,
     heads = text.count("restarts on")
     cut = re.search(r"\*\*Left out: (\d+) changes?\*\*", text)
     groups = number if lines else 1  # changes without a line are all the same
-    assert heads + (int(cut[1]) if cut else 0) == groups
+    gone = int(cut[1]) if cut else 0
+    assert heads + gone == groups
     assert "note: `main`" in text
-    assert cut or "lines are left out" in text or len(text) < MOST
+    folded = sum(map(int, re.findall(r"\((\d+) lines? (?:is|are) left out\)", text)))
+    assert text.count("- changed") + folded + gone * lines == number * lines
 
 
 def test_what_was_left_out_is_counted_by_what_it_is() -> None:
