@@ -57,6 +57,6 @@ def test_home_is_an_empty_directory_of_the_suite(empty_home: Path) -> None:
 
 
 def test_no_setting_of_the_developer_reaches_the_program() -> None:
-    kept = {"QUADGEN_PARTS", "QUADGEN_PARTS_REQUIRED", "QUADGEN_LLAMA_SERVER"}
+    kept = {"QUADGEN_PARTS", "QUADGEN_PARTS_REQUIRED", "QUADGEN_LLAMA_SERVER", "QUADGEN_GEMMA"}
     assert not [name for name in os.environ if name.startswith("QUADGEN_") and name not in kept]
     assert "FORCE_COLOR" not in os.environ
