@@ -102,8 +102,7 @@ def _check(spot: Spot, manifest: Manifest, file: File, root: str) -> None:
             raise Trouble(f"{spot.name} is to be the system's, but lies in a directory of {whose}")
     elif spot.uid != _uid(user, root):
         if spot.missing and spot.uid == 0:
-            first = spot.name[: len(spot.name) - len(spot.path)] + spot.missing[0]
-            raise Trouble(f"there is no {first}, which is to be {user}'s: make the home directory of {user}")
+            raise Trouble(f"there is no {spot.absent[0]}, which is to be {user}'s: make the home directory of {user}")
         whose = reaching.user_name(spot.uid)
         raise Trouble(f"{spot.name} is to be {user}'s, but lies in a directory of {whose}")
 
@@ -202,10 +201,9 @@ def _act(changes: Sequence[Change]) -> None:
     for change in changes:
         if change.after is not None and change.file is not None:
             with acting(change.spot):
-                base = change.spot.name[: len(change.spot.name) - len(change.spot.path)]
-                for directory in change.spot.missing:
+                for directory in change.spot.absent:
                     with contextlib.suppress(FileExistsError):  # two files in one new directory
-                        os.mkdir(f"{base}{directory}", 0o755)
+                        os.mkdir(directory, 0o755)
                 _put(change.spot.name, change.after, change.file.mode)
     for change in changes:
         if change.after is None:

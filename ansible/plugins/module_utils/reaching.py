@@ -35,6 +35,12 @@ class Spot:
     gid: int
     missing: tuple[str, ...]
 
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Those directories, as the system knows them."""
+        base = self.name[: len(self.name) - len(self.path)]
+        return tuple(f"{base}{directory}" for directory in self.missing)
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -145,9 +151,7 @@ def look(spot: Spot) -> Seen | None:
 
 def check_writable(spot: Spot) -> None:
     """Refuse a spot whose user cannot change its directory, such as one that a link in its home leads to."""
-    directory = os.path.dirname(spot.name)
-    if spot.missing:
-        directory = os.path.dirname(spot.name[: len(spot.name) - len(spot.path)] + spot.missing[0])
+    directory = os.path.dirname((*spot.absent, spot.name)[0])
     with acting(spot):
         if os.access(directory or "/", os.W_OK | os.X_OK, effective_ids=True):
             return
