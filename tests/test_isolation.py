@@ -2,10 +2,13 @@
 
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from source import ROOT
 from walls import NetworkUse
 
 
@@ -54,6 +57,28 @@ def test_a_marked_test_still_cannot_leave_the_machine() -> None:
 def test_home_is_an_empty_directory_of_the_suite(empty_home: Path) -> None:
     assert Path.home() == empty_home
     assert not any(empty_home.iterdir())
+
+
+def test_the_test_that_writes_below_its_home_is_the_one_that_fails(tmp_path: Path) -> None:
+    (tmp_path / "test_homes.py").write_text(
+        "from pathlib import Path\n\n"
+        "def test_one(): (Path.home() / '.cache/left').mkdir(parents=True)\n"
+        "def test_two(): assert not any(Path.home().iterdir())\n"
+        "def test_three(own_home): (own_home / '.cache').mkdir()\n"
+    )
+    options = ("-p", "conftest", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", f"--basetemp={tmp_path / 'base'}")
+    environ = {"PATH": os.defpath, "PYTHONPATH": f"{ROOT / 'tests'}:{ROOT / 'src'}", "COLUMNS": "200"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", *options, tmp_path / "test_homes.py"],
+        cwd=tmp_path,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = "ERROR test_homes.py::test_one - AssertionError: the test wrote below its home: .cache"
+    assert done.stdout.splitlines()[-2] == said, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].startswith("3 passed, 1 error in ")
 
 
 def test_no_setting_of_the_developer_reaches_the_program() -> None:
