@@ -171,9 +171,10 @@ def test_a_unit_is_dead_as_soon_as_systemd_knows_it(properties: dict[str, str], 
     assert Seen(properties).dead(2) == why
 
 
-def told(*texts: str) -> list[str]:
-    """What is quoted of a unit whose server wrote these lines."""
-    lines = [json.dumps({"SYSLOG_IDENTIFIER": "side", "MESSAGE": text}) for text in texts]
+def told(*texts: str | tuple[str, str]) -> list[str]:
+    """What is quoted of a unit whose server wrote these lines; those of others come with their name."""
+    said = [("side", text) if isinstance(text, str) else text for text in texts]
+    lines = [json.dumps({"SYSLOG_IDENTIFIER": who, "MESSAGE": text}) for who, text in said]
 
     def run(*_: object, **__: object) -> Said:
         return Said(0, "\n".join(lines), "")
@@ -196,4 +197,13 @@ def test_a_server_that_has_begun_anew_is_quoted_by_what_ended_it() -> None:
 
 
 def test_a_server_without_a_word_of_failure_is_quoted_by_its_last_lines() -> None:
-    assert told("one", "two") == ["one", "two"]
+    assert told("one", "two", "one", "two") == ["one", "two"]
+
+
+def test_a_unit_that_says_nothing_of_its_end_is_quoted_with_what_systemd_says() -> None:
+    """As where a user's container writes to no journal, and only its network speaks."""
+    network = "Couldn't get any nameserver address"
+    event = ("podman", "2026-11-30 19:56:59.730803297 +0000 UTC m=+0.206190177 container create 54ddf9")
+    end = ("systemd", "side.service: Main process exited, code=exited, status=1/FAILURE")
+    assert told(network, event, end, network, event, end) == [network, end[1]]
+    assert told(("systemd", "Failed to start side.service."), "E it failed") == ["E it failed"]

@@ -40,8 +40,8 @@ _FOR_ALL_TOO: Final = ("LC_", "QUADGEN_")
 """Locales, and settings of quadgen's own."""
 
 
-_OTHERS: Final = frozenset(("conmon", "podman", "systemd"))
-"""Who else writes to the journal for a unit: not the server that it runs."""
+_EVENTS: Final = frozenset(("conmon", "podman"))
+"""Who writes to the journal what it does for a unit; Podman's errors come under the name of the unit."""
 
 _NOISE: Final = re.compile(r"|[0-9a-f]{64}")
 """Nothing, and the id of a container, which Podman prints."""
@@ -269,7 +269,7 @@ def podman(*words: str, user: str | None = None, run: Run = run, timeout: float 
 
 
 def journal(unit: str, since: float, *, user: str | None = None, run: Run = run) -> list[str]:
-    """The last lines of a unit since a time (seconds since the epoch): its own words, or else what is said about it.
+    """What says why a unit fails, since a time (seconds since the epoch), or else the last of all that is said of it.
 
     None where the journal cannot be read. Lines of a user's unit are asked for field by field: `--user-unit` would
     look for units of whoever asks, and what runs in a container of a user has another id than the user.
@@ -284,12 +284,11 @@ def journal(unit: str, since: float, *, user: str | None = None, run: Run = run)
     said = run(["journalctl", *words, f"--since=@{since:.6f}", f"--lines={_READ}", *matches])
     lines = [json.loads(line) for line in said.stdout.splitlines()] if said.done else []
     told = [(line.get("SYSLOG_IDENTIFIER"), line.get("MESSAGE")) for line in lines]
-    texts = [(who, text.strip()) for who, text in told if isinstance(text, str) and not _NOISE.fullmatch(text.strip())]
-    own = [text for who, text in texts if who not in _OTHERS]
-    return [text[:_WIDTH] for text in (_telling(own) or [text for who, text in texts if who == "systemd"])[-_QUOTED:]]
-
-
-def _telling(texts: Sequence[str]) -> list[str]:
-    """What says why, where something does: by the time that it is asked, a server that ended has begun anew."""
-    plain = [_CLOCK.sub("", text, count=1) for text in texts]
-    return list(dict.fromkeys(text for text in plain if _WRONG.search(text))) or plain
+    texts = [
+        (who, _CLOCK.sub("", text.strip(), count=1))
+        for who, text in told
+        if isinstance(text, str) and who not in _EVENTS and not _NOISE.fullmatch(text.strip())
+    ]
+    # by the time that it is asked, a server that ended has begun anew, and says the same again
+    why = dict.fromkeys(text for who, text in texts if who != "systemd" and _WRONG.search(text))
+    return [text[:_WIDTH] for text in list(why or dict.fromkeys(text for _, text in texts))[-_QUOTED:]]
