@@ -47,7 +47,7 @@ class Killing:
     options: dict[str, Any] = field(default_factory=dict)
 
     def at(self, first: int, last: int, few: tuple[int, ...]) -> None:
-        """Kill at the start of these tasks, each of which there is."""
+        """Kill at the start of these tasks, each of which there is; with `ALL` there is none after the last."""
         self.prepare()
         before = self._host()
         for number in range(first, last + 1) if ALL else few:
@@ -57,6 +57,8 @@ class Killing:
                 self.finish(moment)
                 self.prepare()
                 before = self._host()
+        if ALL:
+            assert not killed(self.site.play(kill=f"start {last + 1}", **self.options))
 
     def _host(self) -> object:
         """The files of the host and what its systemd knows, but for the numbers of processes."""
